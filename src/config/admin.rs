@@ -1,0 +1,44 @@
+//! The operators' file `admin.toml`: what is drained and what is forced, by whom it was meant, from when to when.
+
+use crate::region::RegionId;
+
+/// A valid admin file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AdminFile {
+    /// `[[drain]]`, in file order.
+    pub drains: Vec<Entry>,
+    /// `[[force]]`, in file order, with the forced state.
+    pub forces: Vec<(Entry, Forced)>,
+    /// What is odd, but not wrong: an entry whose end has passed.
+    pub warnings: Vec<String>,
+}
+
+/// One entry: a region, for the services that a glob matches, between two moments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The line of the file, from 1.
+    pub line: usize,
+    /// The region.
+    pub region: RegionId,
+    /// Which services; absent: every one.
+    pub service: Option<Glob>,
+    /// When it begins, in milliseconds since 1970 UTC; absent: it has begun.
+    pub from_ms: Option<i64>,
+    /// When it ends, likewise; absent: when it is removed.
+    pub until_ms: Option<i64>,
+    /// Why; may be empty.
+    pub reason: String,
+}
+
+/// What an operator says, whatever the probes say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Forced {
+    /// Counts as healthy.
+    Up,
+    /// Counts as failed, and as drained when nothing is able.
+    Down,
+}
+
+/// A shell glob over service names: `*` crosses dots, `?` is one byte; letter case and a trailing dot do not matter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glob(pub String);

@@ -1,0 +1,40 @@
+//! The one place that reads the machine's clocks.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use crate::health::Mono;
+
+/// A moment on both clocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Now {
+    /// Monotonic: for health, TTLs, cooldowns.
+    pub mono: Mono,
+    /// Milliseconds since 1970 UTC: for what operators schedule and what people read.
+    pub wall_ms: i64,
+}
+
+/// The machine's clocks, the monotonic one counted from its making.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start: Instant,
+}
+
+impl Clock {
+    /// A clock that starts now.
+    #[allow(clippy::disallowed_methods)] // The shell's one reading of the clock.
+    pub fn start() -> Self {
+        Self { start: Instant::now() }
+    }
+
+    /// The monotonic clock alone; a vDSO call, no system call.
+    pub fn mono(&self) -> Mono {
+        Mono(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// Both clocks.
+    #[allow(clippy::disallowed_methods)] // The shell's one reading of the clock.
+    pub fn now(&self) -> Now {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Now { mono: self.mono(), wall_ms: i64::try_from(wall.as_millis()).unwrap_or(i64::MAX) }
+    }
+}

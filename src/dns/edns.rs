@@ -1,0 +1,1 @@
+//! EDNS (RFC 6891) and its options.

@@ -1,0 +1,1 @@
+//! The message: parsed where it lies, written into the caller's buffer.

@@ -1,0 +1,1 @@
+//! Checks of one region, summed up for one service.

@@ -1,0 +1,1 @@
+//! One check: results in, a damped level out. Leaves fast, returns slowly.

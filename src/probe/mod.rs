@@ -1,0 +1,1 @@
+//! The network to observations; never decides health.

@@ -1,0 +1,1 @@
+//! The geo file: MaxMind DB bytes to networks, read once at load.
