@@ -42,3 +42,22 @@ pub enum Forced {
 /// A shell glob over service names: `*` crosses dots, `?` is one byte; letter case and a trailing dot do not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob(pub String);
+
+/// What holds for one region and service at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InForce<'f> {
+    /// The drain that holds.
+    pub drained: Option<&'f Entry>,
+    /// The force that holds.
+    pub forced: Option<(&'f Entry, Forced)>,
+    /// When the next entry begins or ends.
+    pub next_change_ms: Option<i64>,
+}
+
+impl AdminFile {
+    /// STUB until the config branch lands.
+    pub fn in_force(&self, region: RegionId, service: &str, now_ms: i64) -> InForce<'_> {
+        let _ = (region, service, now_ms);
+        InForce::default()
+    }
+}

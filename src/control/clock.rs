@@ -13,6 +13,13 @@ pub struct Now {
     pub wall_ms: i64,
 }
 
+impl Now {
+    /// The monotonic moment at which the wall clock will show `wall_ms`; now, when it has passed.
+    pub fn mono_at(self, wall_ms: i64) -> Mono {
+        Mono(self.mono.0.saturating_add_signed(wall_ms.saturating_sub(self.wall_ms).max(0)))
+    }
+}
+
 /// The machine's clocks, the monotonic one counted from its making.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {

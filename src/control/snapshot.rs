@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache};
 
+use super::chunked::Chunked;
+use super::derive::ServiceState;
+use super::plan::Plan;
 use crate::dns::View;
 
 /// One consistent state of everything an answer depends on.
@@ -13,6 +16,10 @@ pub struct Snapshot {
     pub serial: u64,
     /// What one query may see; absent on a node that serves no DNS.
     pub view: Option<View>,
+    /// The configuration, wired.
+    pub plan: Arc<Plan>,
+    /// Each service's state, by position in the plan.
+    pub states: Chunked<ServiceState>,
 }
 
 /// The writer's end. Keeps retired snapshots until it is their only owner, so that no reader ever frees one.

@@ -8,6 +8,8 @@ pub mod tracker;
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// A moment on the monotonic clock: milliseconds since the process (or the simulation) began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mono(pub u64);
@@ -93,7 +95,8 @@ impl Observation {
 }
 
 /// The state of one check, as it counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Never seen; counts as up.
     #[default]
@@ -147,7 +150,8 @@ pub struct Damping {
 }
 
 /// The worst that a check may make of its region.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Impact {
     /// May take it out.
     #[default]

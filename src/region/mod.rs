@@ -17,12 +17,29 @@ pub use table::{HealthTable, Standing, State};
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// Most regions that one configuration may declare.
 pub const MAX_REGIONS: usize = 32;
 
 /// A region, as its position in the declared order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
 pub struct RegionId(u8);
+
+impl TryFrom<u8> for RegionId {
+    type Error = RegionsError;
+
+    fn try_from(index: u8) -> Result<Self, RegionsError> {
+        Self::new(index.into()).ok_or(RegionsError::TooMany(usize::from(index) + 1))
+    }
+}
+
+impl From<RegionId> for u8 {
+    fn from(region: RegionId) -> Self {
+        region.0
+    }
+}
 
 impl RegionId {
     /// The region at `index` of the declared order; `None` from [`MAX_REGIONS`] on.
@@ -141,7 +158,8 @@ pub fn route(home: &str, regions: &Regions, table: &HealthTable) -> Result<Regio
 }
 
 /// What to answer when no region is able.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum AllDown {
     /// The home region's full address set.
     #[default]
@@ -242,6 +260,17 @@ pub struct Decision {
     pub reason: Reason,
 }
 
+impl Decision {
+    /// Every region that answers.
+    pub fn regions(self) -> RegionSet {
+        match self.chosen {
+            Chosen::One(region) => [region].into_iter().collect(),
+            Chosen::Several(regions) => regions,
+            Chosen::Nobody => RegionSet::default(),
+        }
+    }
+}
+
 /// One look at one region while deciding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -277,7 +306,7 @@ pub fn decide_traced(
     }
     if let Some(region) = scan_held(home, table) {
         let reason = if region == home { Reason::Home } else { Reason::Fallback };
-        trace(Step { region, standing: Standing::Held, chosen: true, why: "held_but_able" });
+        trace(Step { region, standing: Standing::Held, chosen: true, why: reason.word() });
         return Decision { chosen: Chosen::One(region), reason };
     }
     let chosen = fail_open(home, table, all_down);
@@ -297,7 +326,8 @@ pub fn decide_traced(
 fn scan(home: RegionId, table: &HealthTable, trace: &mut impl FnMut(Step)) -> Option<RegionId> {
     let standing = table.standing(home, home);
     if standing.able() {
-        trace(Step { region: home, standing, chosen: true, why: Reason::Home.word() });
+        let reason = if standing == Standing::Degraded { Reason::Degraded } else { Reason::Home };
+        trace(Step { region: home, standing, chosen: true, why: reason.word() });
         return Some(home);
     }
     trace(Step { region: home, standing, chosen: false, why: standing.word() });

@@ -1,0 +1,47 @@
+//! A list that is copied in chunks, so that one element's change copies one chunk and a list of pointers.
+
+use std::sync::Arc;
+
+/// Elements in a chunk.
+const CHUNK: usize = 64;
+
+/// A cheaply cloned list.
+#[derive(Debug)]
+pub struct Chunked<T> {
+    chunks: Vec<Arc<Vec<Arc<T>>>>,
+}
+
+impl<T> Clone for Chunked<T> {
+    fn clone(&self) -> Self {
+        Self { chunks: self.chunks.clone() }
+    }
+}
+
+impl<T> FromIterator<Arc<T>> for Chunked<T> {
+    fn from_iter<I: IntoIterator<Item = Arc<T>>>(elements: I) -> Self {
+        let elements: Vec<Arc<T>> = elements.into_iter().collect();
+        Self { chunks: elements.chunks(CHUNK).map(|chunk| Arc::new(chunk.to_vec())).collect() }
+    }
+}
+
+impl<T> Chunked<T> {
+    /// The element at `index`.
+    pub fn get(&self, index: u32) -> Option<&Arc<T>> {
+        let index = index as usize;
+        self.chunks.get(index / CHUNK)?.get(index % CHUNK)
+    }
+
+    /// Puts another element in its place; out of range: ignored.
+    pub fn replace(&mut self, index: u32, element: Arc<T>) {
+        let index = index as usize;
+        let Some(chunk) = self.chunks.get_mut(index / CHUNK) else { return };
+        if let Some(slot) = Arc::make_mut(chunk).get_mut(index % CHUNK) {
+            *slot = element;
+        }
+    }
+
+    /// All elements, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.chunks.iter().flat_map(|chunk| chunk.iter())
+    }
+}

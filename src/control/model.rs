@@ -1,0 +1,504 @@
+//! The model: events in, states and decisions out. Pure: the same events at the same moments give the same states.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use super::clock::Now;
+use super::derive::{ServiceState, derive, sum_up};
+use super::inputs::{Change, Inputs, Orders, Place, Reading, Unrest};
+use super::plan::{CheckIndex, Plan};
+use super::storm::Storms;
+use crate::config::admin::AdminFile;
+use crate::health::aggregate::Probed;
+use crate::health::tracker::{Settled, Tracker};
+use crate::health::{Damping, Level, Mono, Verdict};
+use crate::region::{RegionId, State};
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A probe ran.
+    Observed {
+        /// Which check.
+        check: CheckIndex,
+        /// What it saw.
+        verdict: Verdict,
+    },
+    /// Operators ordered something else; a valid file.
+    Orders(AdminFile),
+    /// An operator released a region that was held.
+    Release(RegionId),
+    /// Another configuration was loaded.
+    Load(Box<Load>),
+    /// Time passed.
+    Tick,
+}
+
+/// Another configuration.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// What it means.
+    pub plan: Plan,
+    /// How each check is damped; by [`CheckIndex`].
+    pub damping: Vec<Damping>,
+    /// What operators order, read against it.
+    pub orders: AdminFile,
+}
+
+/// What one event changed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// The serial from here on.
+    pub serial: u64,
+    /// What changed in the inputs, in order.
+    pub changes: Vec<Change>,
+    /// Services whose state changed, with the state before; at a load: all, without.
+    pub touched: Vec<(u32, Option<Arc<ServiceState>>)>,
+    /// Regions whose visible state changed.
+    pub turns: Vec<Turn>,
+}
+
+impl Outcome {
+    /// Whether anything changed.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.touched.is_empty()
+    }
+}
+
+/// A region's visible state changed for a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The service.
+    pub service: u32,
+    /// The region.
+    pub region: RegionId,
+    /// Before.
+    pub from: State,
+    /// After.
+    pub to: State,
+    /// What made it so: `probe`, `drain`, `force`, `release`, `load`, `put_off`.
+    pub cause: &'static str,
+}
+
+/// Everything that decisions depend on, and the decisions.
+#[derive(Clone, Debug)]
+pub struct Model {
+    plan: Arc<Plan>,
+    inputs: Inputs,
+    states: Vec<Arc<ServiceState>>,
+    serial: u64,
+    trackers: Vec<Tracker>,
+    runs: Vec<u32>,
+    dependents: Vec<Vec<u32>>,
+    wakes: Wakes,
+    /// Scheduled beginnings and ends of orders: milliseconds since 1970, service.
+    scheduled: BTreeSet<(i64, u32)>,
+    storms: Storms,
+    clock_offset_ms: i64,
+}
+
+/// Levels and held places that outlived the process that knew them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Remembered {
+    /// Levels of checks, by position in the new plan; absent: not known.
+    pub levels: Vec<Option<Level>>,
+    /// Places that wait for a release.
+    pub held: Vec<Place>,
+}
+
+/// A wall clock that ran this much against the monotonic one has been set: scheduled ends are computed anew.
+const CLOCK_STEP_MS: i64 = 500;
+
+impl Model {
+    /// A model of a configuration, before anything was seen but what is remembered.
+    pub fn new(load: Load, remembered: &Remembered, now: Now) -> Self {
+        let level = |check: usize| remembered.levels.get(check).copied().flatten();
+        let trackers = load.damping.iter().enumerate().map(|(check, &damping)| match level(check) {
+            Some(level) => Tracker::restored(damping, level),
+            None => Tracker::new(damping),
+        });
+        let mut model = Self {
+            trackers: trackers.collect(),
+            runs: vec![0; load.plan.checks.len()],
+            dependents: load.plan.dependents(),
+            inputs: Inputs::new(&load.plan, load.orders),
+            plan: Arc::new(load.plan),
+            states: Vec::new(),
+            serial: 1,
+            wakes: Wakes::default(),
+            scheduled: BTreeSet::new(),
+            storms: Storms::default(),
+            clock_offset_ms: offset_ms(now),
+        };
+        model.inputs.held = remembered.held.iter().copied().collect();
+        model.read_all(now);
+        model.derive_all(now, |_| None);
+        model
+    }
+
+    /// The configuration, wired.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// Everything that decisions depend on beside the plan.
+    pub fn inputs(&self) -> &Inputs {
+        &self.inputs
+    }
+
+    /// Each service's state, by position in the plan.
+    pub fn states(&self) -> &[Arc<ServiceState>] {
+        &self.states
+    }
+
+    /// Counts the states that this model went through, from 1.
+    pub fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    /// The tracker of a check.
+    pub fn tracker(&self, check: CheckIndex) -> Option<&Tracker> {
+        self.trackers.get(check as usize)
+    }
+
+    /// Whether a put-off turn to failed waits anywhere.
+    pub fn storm(&self) -> bool {
+        !self.inputs.put_off.is_empty()
+    }
+
+    /// Whether every check has run at least once.
+    pub fn round_complete(&self) -> bool {
+        self.runs.iter().all(|&runs| runs > 0)
+    }
+
+    /// The next moment at which something changes by itself.
+    pub fn next_wake(&self, now: Now) -> Option<Mono> {
+        let check = self.wakes.first().map(|(at, _)| at);
+        let storm = self.storms.next_deadline();
+        let order = self.scheduled.first().map(|(at_ms, _)| now.mono_at(*at_ms));
+        [check, storm, order].into_iter().flatten().min()
+    }
+
+    /// Applies one event. Everything that follows from it has happened when this returns.
+    pub fn apply(&mut self, now: Now, event: Event) -> Outcome {
+        let mut pass =
+            Pass { now, cause: cause_of(&event), dirty: BTreeSet::new(), outcome: Outcome::default() };
+        match event {
+            Event::Observed { check, verdict } => self.observe(&mut pass, check, verdict),
+            Event::Orders(file) => self.order(&mut pass, file),
+            Event::Release(region) => self.release(&mut pass, region),
+            Event::Load(load) => self.load(&mut pass, *load),
+            Event::Tick => {}
+        }
+        self.wake_checks(&mut pass);
+        self.wake_storms(&mut pass);
+        self.wake_orders(&mut pass);
+        while let Some(service) = pass.dirty.pop_first() {
+            self.settle_service(&mut pass, service);
+        }
+        if !pass.outcome.is_empty() {
+            self.serial += 1;
+        }
+        pass.outcome.serial = self.serial;
+        pass.outcome
+    }
+
+    /// A fingerprint of the whole ordered state.
+    pub fn digest(&self) -> String {
+        let inputs = serde_json::to_vec(&self.inputs.whole(&self.plan)).unwrap_or_default();
+        let mut hash = Sha256::new();
+        hash.update(self.serial.to_be_bytes());
+        hash.update(inputs);
+        for state in &self.states {
+            hash.update(format!("{state:?}"));
+        }
+        hash.finalize().iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+
+    fn observe(&mut self, pass: &mut Pass, check: CheckIndex, verdict: Verdict) {
+        let Some(tracker) = self.trackers.get_mut(check as usize) else { return };
+        tracker.observe(pass.now.mono, verdict);
+        if let Some(runs) = self.runs.get_mut(check as usize) {
+            *runs = runs.saturating_add(1);
+        }
+        self.read(pass, check);
+    }
+
+    /// Takes over what the check's tracker says, and notes when it will say something else by itself.
+    fn read(&mut self, pass: &mut Pass, check: CheckIndex) {
+        let Some(tracker) = self.trackers.get(check as usize) else { return };
+        let reading = reading_of(tracker, pass.now.mono);
+        self.wakes.set(check, tracker.wake(pass.now.mono));
+        let Some(known) = self.inputs.readings.get_mut(check as usize) else { return };
+        if *known != reading {
+            *known = reading;
+            pass.outcome.changes.push(Change::Reading { check, reading });
+            pass.dirty.extend(self.dependents.get(check as usize).into_iter().flatten());
+        }
+    }
+
+    fn order(&mut self, pass: &mut Pass, file: AdminFile) {
+        if Orders::of(&file, &self.plan) != Orders::of(&self.inputs.orders, &self.plan) {
+            pass.outcome.changes.push(Change::Orders(Orders::of(&file, &self.plan)));
+            pass.dirty.extend(self.every_service());
+        }
+        self.inputs.orders = file;
+    }
+
+    fn release(&mut self, pass: &mut Pass, region: RegionId) {
+        let places: Vec<Place> = self.inputs.held.iter().copied().filter(|place| place.1 == region).collect();
+        for place in places {
+            self.inputs.held.remove(&place);
+            pass.outcome.changes.push(Change::Held { place, held: false });
+            pass.dirty.insert(place.0);
+        }
+    }
+
+    fn load(&mut self, pass: &mut Pass, load: Load) {
+        let old = std::mem::replace(self, Self::new(load, &Remembered::default(), pass.now));
+        self.serial = old.serial;
+        self.take_over(&old);
+        self.read_all(pass.now);
+        let same_regions = self.plan.regions == old.plan.regions;
+        let names: BTreeMap<&str, &Arc<ServiceState>> =
+            old.plan.services.iter().map(|service| &*service.name).zip(&old.states).collect();
+        let before = |name: &str| names.get(name).copied().filter(|_| same_regions);
+        self.derive_all(pass.now, |name| before(name).map(|state| &**state));
+        pass.outcome.changes.push(self.inputs.whole(&self.plan));
+        pass.outcome.touched = self.every_service().map(|service| (service, None)).collect();
+        for (index, (service, state)) in (0..).zip(self.plan.services.iter().zip(&self.states)) {
+            pass.outcome.turns.extend(turns(index, before(&service.name), state, pass.cause));
+        }
+        // Nothing derived above depends on what is dirty; a second pass puts held places right.
+        pass.dirty.extend(self.every_service());
+    }
+
+    /// Takes over from the model of the last configuration what is still the same under this one.
+    fn take_over(&mut self, old: &Self) {
+        let old_checks: BTreeMap<_, usize> = (old.plan.checks.iter().enumerate())
+            .map(|(index, check)| {
+                ((check.probe.as_str(), old.plan.region_name(check.region), check.address), index)
+            })
+            .collect();
+        for (index, check) in self.plan.checks.iter().enumerate() {
+            let key = (check.probe.as_str(), self.plan.region_name(check.region), check.address);
+            let Some(&known) = old_checks.get(&key) else { continue };
+            if let (Some(new), Some(old)) = (self.trackers.get_mut(index), old.trackers.get(known)) {
+                *new = old.clone().with_damping(new.damping());
+            }
+            self.runs[index] = old.runs.get(known).copied().unwrap_or(0);
+        }
+        let place = |(service, region): Place| -> Option<Place> {
+            let name = &old.plan.services.get(service as usize)?.name;
+            let region = self.plan.region(old.plan.region_name(region))?;
+            Some((self.plan.service(name)? as u32, region))
+        };
+        self.inputs.held = old.inputs.held.iter().copied().filter_map(place).collect();
+    }
+
+    fn wake_checks(&mut self, pass: &mut Pass) {
+        while let Some((_, check)) = self.wakes.first().filter(|(at, _)| *at <= pass.now.mono) {
+            self.wakes.set(check, None);
+            self.read(pass, check);
+        }
+    }
+
+    fn wake_storms(&mut self, pass: &mut Pass) {
+        pass.dirty.extend(self.storms.due(pass.now.mono).map(|place| place.0));
+    }
+
+    /// Scheduled orders that begin or end now; all of them when somebody set the wall clock.
+    fn wake_orders(&mut self, pass: &mut Pass) {
+        let offset = offset_ms(pass.now);
+        let stepped = (offset - self.clock_offset_ms).abs() > CLOCK_STEP_MS;
+        if stepped {
+            self.clock_offset_ms = offset;
+        }
+        let due = |at_ms: i64| stepped || at_ms <= pass.now.wall_ms;
+        let due: Vec<u32> =
+            self.scheduled.iter().take_while(|(at_ms, _)| due(*at_ms)).map(|(_, s)| *s).collect();
+        pass.dirty.extend(&due);
+        if !due.is_empty() && pass.outcome.changes.is_empty() {
+            pass.outcome.changes.push(Change::Clock);
+            pass.cause = "schedule";
+        }
+    }
+
+    /// Derives one service anew, once its put-off turns and held places are right.
+    fn settle_service(&mut self, pass: &mut Pass, service: u32) {
+        self.weigh_turns(pass, service);
+        self.hold_failed(pass, service);
+        let Some(state) = derive(&self.plan, &self.inputs, service, pass.now.wall_ms, self.state(service))
+        else {
+            return;
+        };
+        let Some(known) = self.states.get_mut(service as usize) else { return };
+        if **known == state {
+            return;
+        }
+        self.scheduled.retain(|(_, other)| *other != service);
+        self.scheduled.extend(state.next_change_ms().map(|at_ms| (at_ms, service)));
+        let before = std::mem::replace(known, Arc::new(state));
+        let new_turns = turns(service, Some(&before), known, pass.cause);
+        pass.outcome.turns.extend(new_turns);
+        if !pass.outcome.touched.iter().any(|(known, _)| *known == service) {
+            pass.outcome.touched.push((service, Some(before)));
+        }
+    }
+
+    /// Puts off what looks more like a fault of the prober than of the regions, and ends what waited long enough.
+    fn weigh_turns(&mut self, pass: &mut Pass, service: u32) {
+        let regions: Vec<RegionId> = self.plan.region_ids().collect();
+        let trackers = &self.trackers;
+        let runs = &self.runs;
+        let evident = |check: CheckIndex| {
+            let first = runs.get(check as usize).is_some_and(|&runs| runs <= 1);
+            first || trackers.get(check as usize).is_some_and(Tracker::explicit)
+        };
+        let known = self.states.get(service as usize).cloned();
+        for region in regions {
+            let place = (service, region);
+            let Some(state) = known.as_ref().and_then(|state| state.regions.get(region.index())?.as_ref())
+            else {
+                continue;
+            };
+            let verdict = self.storms.weigh(&self.plan, &self.inputs, place, state, &evident, pass.now.mono);
+            if let Some(frozen) = verdict {
+                match frozen.clone() {
+                    Some(frozen) => drop(self.inputs.put_off.insert(place, frozen)),
+                    None => drop(self.inputs.put_off.remove(&place)),
+                }
+                pass.outcome.changes.push(Change::PutOff { place, frozen });
+            }
+        }
+    }
+
+    /// After a failure a region with manual failback waits for its release.
+    fn hold_failed(&mut self, pass: &mut Pass, service: u32) {
+        for region in self.plan.region_ids() {
+            let place = (service, region);
+            let manual = self.plan.manual_failback.get(region.index()).copied().unwrap_or(false);
+            if manual && !self.inputs.held.contains(&place) && self.failed(place) {
+                self.inputs.held.insert(place);
+                pass.outcome.changes.push(Change::Held { place, held: true });
+            }
+        }
+    }
+
+    /// Whether the checks of a place have failed, put-off turns aside.
+    fn failed(&self, place: Place) -> bool {
+        let Some(service) = self.plan.services.get(place.0 as usize) else { return false };
+        let Some(Some(listed)) = service.regions.get(place.1.index()) else { return false };
+        !self.inputs.put_off.contains_key(&place)
+            && sum_up(&self.plan, &self.inputs, service, listed).state == Probed::Failed
+    }
+
+    fn read_all(&mut self, now: Now) {
+        self.wakes = Wakes::default();
+        for (check, tracker) in (0..).zip(&self.trackers) {
+            self.wakes.set(check, tracker.wake(now.mono));
+        }
+        self.inputs.readings = self.trackers.iter().map(|tracker| reading_of(tracker, now.mono)).collect();
+    }
+
+    /// Derives every service anew; `before` gives a service's last state, where it has one under the same regions.
+    fn derive_all<'s>(&mut self, now: Now, before: impl Fn(&str) -> Option<&'s ServiceState>) {
+        let services = (0..).zip(&self.plan.services);
+        let states = services.filter_map(|(index, service)| {
+            derive(&self.plan, &self.inputs, index, now.wall_ms, before(&service.name))
+        });
+        self.states = states.map(Arc::new).collect();
+        let scheduled =
+            (0..).zip(&self.states).filter_map(|(service, state)| Some((state.next_change_ms()?, service)));
+        self.scheduled = scheduled.collect();
+    }
+
+    fn state(&self, service: u32) -> Option<&ServiceState> {
+        self.states.get(service as usize).map(|state| &**state)
+    }
+
+    fn every_service(&self) -> impl Iterator<Item = u32> + use<> {
+        0..self.plan.services.len() as u32
+    }
+}
+
+/// One event on its way through the model.
+struct Pass {
+    now: Now,
+    cause: &'static str,
+    dirty: BTreeSet<u32>,
+    outcome: Outcome,
+}
+
+/// When checks say something else by themselves.
+#[derive(Clone, Debug, Default)]
+struct Wakes {
+    by_time: BTreeSet<(Mono, CheckIndex)>,
+    by_check: BTreeMap<CheckIndex, Mono>,
+}
+
+impl Wakes {
+    fn first(&self) -> Option<(Mono, CheckIndex)> {
+        self.by_time.first().copied()
+    }
+
+    fn set(&mut self, check: CheckIndex, at: Option<Mono>) {
+        if let Some(old) = self.by_check.remove(&check) {
+            self.by_time.remove(&(old, check));
+        }
+        if let Some(at) = at {
+            self.by_check.insert(check, at);
+            self.by_time.insert((at, check));
+        }
+    }
+}
+
+fn cause_of(event: &Event) -> &'static str {
+    match event {
+        Event::Observed { .. } => "probe",
+        Event::Orders(_) => "order",
+        Event::Release(_) => "release",
+        Event::Load(_) => "load",
+        Event::Tick => "time",
+    }
+}
+
+fn offset_ms(now: Now) -> i64 {
+    now.wall_ms.saturating_sub_unsigned(now.mono.0)
+}
+
+fn reading_of(tracker: &Tracker, now: Mono) -> Reading {
+    let unrest = match tracker.settled(now) {
+        Settled::Steady => None,
+        Settled::Pending => Some(Unrest::Pending),
+        Settled::Cooldown { .. } => Some(Unrest::Cooldown),
+        Settled::Warming => Some(Unrest::Warming),
+    };
+    Reading { level: tracker.level(), unrest }
+}
+
+fn turns(
+    service: u32,
+    before: Option<&Arc<ServiceState>>,
+    after: &ServiceState,
+    cause: &'static str,
+) -> Vec<Turn> {
+    let Some(before) = before else { return Vec::new() };
+    let pairs = after.table.regions().zip(before.regions.iter().zip(&after.regions));
+    let turned = pairs.filter_map(|(region, pair)| match pair {
+        (Some(old), Some(new)) if old.state() != new.state() => {
+            Some(Turn { service, region, from: old.state(), to: new.state(), cause })
+        }
+        _ => None,
+    });
+    turned.collect()
+}
+
+#[cfg(test)]
+mod tests;
