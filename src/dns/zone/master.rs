@@ -50,6 +50,8 @@ pub(super) fn read(file: &ZoneFile, report: &mut Report) -> Master {
             Ok(None) => {}
             Err(fault) => {
                 master.broken = true;
+                // The file is refused: later records need not be told that this one would have given them a TTL.
+                reader.last_ttl_s.get_or_insert(0);
                 reader.report.error(file, fault);
             }
         }
@@ -121,8 +123,7 @@ impl Reader<'_> {
             }
             "$TTL" => {
                 let token = only(name, arguments, end)?;
-                let ttl_s = ttl::parse(token.raw).map_err(|why| Fault::new(token.spot, why, ttl::FORM))?;
-                self.default_ttl_s = Some(ttl_s);
+                self.default_ttl_s = Some(read_ttl(token)?);
             }
             "$INCLUDE" | "$GENERATE" => {
                 return Err(Fault::new(
@@ -134,7 +135,7 @@ impl Reader<'_> {
             _ => {
                 return Err(Fault::new(
                     name.spot,
-                    format!("no directive is called {}", name.raw),
+                    format!("no directive is called {}", name.excerpt()),
                     "there are $ORIGIN and $TTL; a name that begins with a dollar is written \\$",
                 ));
             }
@@ -153,7 +154,7 @@ impl Reader<'_> {
             fields = rest;
             // Types first: no class has a type's mnemonic, but for ANY, which is neither in a zone.
             if ttl_s.is_none() && field.raw.starts_with(|first: char| first.is_ascii_digit()) {
-                ttl_s = Some(ttl::parse(field.raw).map_err(|why| Fault::new(field.spot, why, ttl::FORM))?);
+                ttl_s = Some(read_ttl(field)?);
             } else if let Ok(rtype) = Rtype::from_str(field.raw) {
                 break (rtype, field.spot);
             } else if let (false, Ok(class)) = (class_seen, Class::from_str(field.raw)) {
@@ -205,6 +206,12 @@ fn only<'e, 't>(name: &Token<'_>, arguments: &'e [Token<'t>], end: Spot) -> Resu
     }
 }
 
+/// Reads a token as a TTL.
+pub(super) fn read_ttl(token: &Token<'_>) -> Result<u32, Fault> {
+    ttl::parse(token.raw)
+        .map_err(|error| Fault::new(token.spot, format!("`{}` {}", token.excerpt(), error.text()), ttl::FORM))
+}
+
 fn in_class(class: Class, spot: Spot) -> Result<(), Fault> {
     if class == Class::IN {
         return Ok(());
@@ -213,8 +220,8 @@ fn in_class(class: Class, spot: Spot) -> Result<(), Fault> {
 }
 
 fn unknown_type(field: &Token<'_>) -> Fault {
-    let hint = "any type can be written as TYPE65280 \\# LENGTH HEX (RFC 3597)";
-    Fault::new(field.spot, format!("`{}` is no record type", field.raw), hint)
+    let hint = "any type can be written in the generic form of RFC 3597: TYPE65280 \\# LENGTH HEX";
+    Fault::new(field.spot, format!("`{}` is no record type", field.excerpt()), hint)
 }
 
 /// Types that are no data: 0, OPT, and the query and meta types (RFC 6895 3.1).
