@@ -1,13 +1,50 @@
 //! Zones: master files (RFC 1035) to one lookup table of pre-encoded RRsets, built at load, never changed.
+//!
+//! ```text
+//! text ─▶ entries ─▶ records ─▶ drafts, services bound ─▶ checks ─▶ table
+//!  text      master, rdata, ttl     draft, services       checks    compile, encode
+//! ```
+//!
+//! A fault spoils one record, not the reading, so that a build tells everything that is wrong at once; nothing is
+//! built when anything is. What is only odd comes back beside the table.
+//!
+//! What is not authoritative here (below a zone cut, in another loaded zone) is not in the table at all: it cannot be
+//! answered by mistake.
 
+mod checks;
+mod compile;
+mod draft;
+mod encode;
+mod master;
+mod name;
+mod rdata;
+mod report;
+mod services;
+mod table;
+#[cfg(test)]
+mod tests;
+mod text;
+mod ttl;
+
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use self::draft::Draft;
+use self::name::{Name, Written};
+use self::report::Report;
+use self::table::{At, Entry, Table};
+use self::text::{Fault, Spot};
 use super::answer::ServiceIndex;
+
+pub use self::report::{MAX_NOTICES_PER_FILE, Notice};
+
+/// Type DNAME.
+const DNAME: u16 = 39;
 
 /// A master file, read.
 #[derive(Clone, Debug)]
 pub struct ZoneFile {
-    /// Where it lies, for messages.
+    /// Where it lies, for messages. Its name without `.zone` is the origin until the text sets one.
     pub path: PathBuf,
     /// What it says.
     pub text: String,
@@ -28,38 +65,112 @@ pub struct BoundService {
     pub cname: bool,
 }
 
-/// Something wrong or odd in a zone, with its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
-    /// The file.
-    pub path: PathBuf,
-    /// The line, from 1; 0: the file as a whole.
-    pub line: usize,
-    /// The column, from 1; 0: the line as a whole.
-    pub column: usize,
-    /// What is wrong.
-    pub text: String,
-    /// How to fix it; may be empty.
-    pub hint: String,
-}
-
 /// Every name of every zone.
 #[derive(Debug, Default)]
-pub struct Zones {}
+pub struct Zones {
+    zones: Vec<Zone>,
+    nodes: Vec<Node>,
+    cuts: Vec<Cut>,
+    table: Table,
+    /// What stands where a zone says nothing about a name that exists.
+    nothing: Node,
+    services_bound: usize,
+}
 
 impl Zones {
     /// Compiles the files and binds `services` (by their position) to their names; returns what is odd beside it.
     ///
-    /// Errors: everything that is wrong, at once.
+    /// Errors: everything that is wrong, at once, in the order of files and lines; services last.
     pub fn build(files: &[ZoneFile], services: &[BoundService]) -> Result<(Self, Vec<Notice>), Vec<Notice>> {
-        let _ = (files, services);
-        Ok((Self {}, Vec::new()))
+        let mut report = Report::default();
+        let mut unread = Vec::new();
+        let mut drafts: Vec<Draft<'_>> = Vec::new();
+        for file in files {
+            let master = master::read(file, &mut report);
+            match Draft::new(file, master, &mut report) {
+                Some(draft) => drafts.push(draft),
+                None => unread.push(master::default_origin(file)),
+            }
+        }
+        drop_second_files(&mut drafts, &mut report);
+        nest(&mut drafts);
+        let services_bound = services::bind(&mut drafts, &unread, services, &mut report);
+        for draft in &drafts {
+            checks::check(draft, &mut report);
+        }
+        let warnings = report.finish()?;
+        Ok((compile::compile(&drafts, services_bound), warnings))
     }
 
-    /// What stands at a name: wire form, lower case, uncompressed. One hash lookup when the name exists.
+    /// What stands at a name: wire form, lower case, uncompressed. One hash lookup when the name exists; else one
+    /// more for each label up to its closest encloser, bounded by the depth of the deepest name of any zone.
+    ///
+    /// A zone inside another one answers for its own names, whether the outer one delegates to it or not. For DS at
+    /// the inner apex see [`Self::above`]; for names below a DNAME, which are [`Found::NoName`] here, see
+    /// [`Self::dname`].
     pub fn find(&self, name: &[u8]) -> Found<'_> {
-        let _ = name;
-        Found::Outside
+        if let Some(entry) = self.table.exact(name) {
+            return match entry.at {
+                At::Node { node, .. } => self.at_node(entry, node),
+                At::Cut(cut) => self.at_cut(entry, cut),
+            };
+        }
+        let Some((_, entry)) = self.table.encloser(name) else { return Found::Outside };
+        match entry.at {
+            At::Node { wildcard: Some(wildcard), .. } => self.at_node(entry, wildcard),
+            At::Node { wildcard: None, .. } => {
+                self.zone(entry).map_or(Found::Outside, |zone| Found::NoName { zone })
+            }
+            At::Cut(cut) => self.at_cut(entry, cut),
+        }
+    }
+
+    /// What the zone around `zone` says about `zone`'s apex: the side that a DS query there belongs to (RFC 4035
+    /// 3.1.4.1). [`Found::Outside`] when no loaded zone lies around it; a node without data when the outer zone has
+    /// no delegation there; a cut above the apex when the outer zone has delegated the whole subtree.
+    pub fn above(&self, zone: &Zone) -> Found<'_> {
+        let Some(enclosing) = zone.enclosing else { return Found::Outside };
+        let Some(outer) = self.zones.get(enclosing.zone as usize) else { return Found::Outside };
+        match enclosing.cut.and_then(|cut| self.cuts.get(cut as usize)) {
+            Some(cut) => Found::Cut { zone: outer, cut },
+            None => Found::Node { zone: outer, node: &self.nothing },
+        }
+    }
+
+    /// The DNAME that redirects a name for which [`Self::find`] gave [`Found::NoName`] (RFC 6672 3.2).
+    pub fn dname(&self, name: &[u8]) -> Option<Redirect<'_>> {
+        let (owner, entry) = self.table.encloser(name)?;
+        let At::Node { node, .. } = entry.at else { return None };
+        let rrset = self.nodes.get(node as usize)?.rrset(DNAME)?;
+        Some(Redirect { zone: self.zone(entry)?, owner_len: owner.len(), rrset })
+    }
+
+    /// The zones, in the order of their files.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Zone> {
+        self.zones.iter()
+    }
+
+    /// How many services are bound: all that [`Self::build`] was given.
+    pub fn services_bound(&self) -> usize {
+        self.services_bound
+    }
+
+    fn zone(&self, entry: Entry) -> Option<&Zone> {
+        self.zones.get(entry.zone as usize)
+    }
+
+    fn at_node(&self, entry: Entry, node: u32) -> Found<'_> {
+        match (self.zone(entry), self.nodes.get(node as usize)) {
+            (Some(zone), Some(node)) => Found::Node { zone, node },
+            _ => Found::Outside,
+        }
+    }
+
+    fn at_cut(&self, entry: Entry, cut: u32) -> Found<'_> {
+        match (self.zone(entry), self.cuts.get(cut as usize)) {
+            (Some(zone), Some(cut)) => Found::Cut { zone, cut },
+            _ => Found::Outside,
+        }
     }
 }
 
@@ -80,7 +191,8 @@ pub enum Found<'z> {
         /// The zone.
         zone: &'z Zone,
     },
-    /// The name lies at or below a zone cut.
+    /// The name lies at or below a zone cut. A DS query for the cut itself (the query name is `cut.owner_len` long)
+    /// is not referred but answered from here: `cut.ds`, or no data (RFC 4035 3.1.4.1).
     Cut {
         /// The zone.
         zone: &'z Zone,
@@ -97,15 +209,44 @@ pub struct Zone {
     /// The SOA record for negative answers: everything after the owner name (type, class, TTL as RFC 2308 says,
     /// length, data).
     pub negative_soa: Box<[u8]>,
+    /// The SOA's serial.
+    pub serial: u32,
+    /// The master file.
+    pub path: PathBuf,
+    /// Names with data, services or delegations; empty non-terminals and occluded names left out.
+    pub names: usize,
+    /// The loaded zone around this one.
+    enclosing: Option<Enclosing>,
+}
+
+impl Zone {
+    /// The apex as it is written, without the final dot.
+    pub fn name(&self) -> String {
+        Written(&self.apex).to_string()
+    }
+}
+
+/// Where a zone lies inside another one: positions of the outer zone, and of its delegation.
+#[derive(Clone, Copy, Debug)]
+struct Enclosing {
+    zone: u32,
+    cut: Option<u32>,
 }
 
 /// What stands at one name.
 #[derive(Debug, Default)]
 pub struct Node {
-    /// RRsets, by type.
+    /// RRsets, by type, in ascending order.
     pub rrsets: Vec<Rrset>,
     /// The service that answers here.
     pub service: Option<ServiceIndex>,
+}
+
+impl Node {
+    /// The RRset of that type.
+    pub fn rrset(&self, rtype: u16) -> Option<&Rrset> {
+        self.rrsets.iter().find(|rrset| rrset.rtype == rtype)
+    }
 }
 
 /// One RRset, encoded: each record is the pointer 0xC00C (the question's name), type, class, TTL, length, data, with
@@ -116,14 +257,18 @@ pub struct Rrset {
     pub rtype: u16,
     /// Number of records.
     pub count: u16,
-    /// The records.
+    /// The records; at most 65,000 bytes.
     pub bytes: Box<[u8]>,
-    /// For a CNAME: its target in wire form, lower case; else empty.
+    /// Length of each record in `bytes`, in bytes.
+    pub lens: Box<[u16]>,
+    /// For a CNAME and a DNAME: its target in wire form, lower case; else empty.
     pub target: Box<[u8]>,
     /// Address records that an answer with this RRset adds (RFC 1034 4.3.2 step 6): owners in full; may be empty.
     pub additional: Box<[u8]>,
     /// Number of records in `additional`.
     pub additional_count: u16,
+    /// Length of each record in `additional`, in bytes.
+    pub additional_lens: Box<[u16]>,
 }
 
 /// A delegation inside a zone.
@@ -137,4 +282,45 @@ pub struct Cut {
     pub ds: Vec<Box<[u8]>>,
     /// Glue: whole address records with owners in full, in-bailiwick first (RFC 9471).
     pub glue: Vec<Box<[u8]>>,
+    /// How many of `glue`, from the first, lie at or below the cut: what of them does not fit sets TC (RFC 9471 3.1).
+    pub glue_required: usize,
+}
+
+/// A DNAME above a name.
+#[derive(Debug)]
+pub struct Redirect<'z> {
+    /// The zone.
+    pub zone: &'z Zone,
+    /// Length of the DNAME's owner in wire form: the last so many bytes of the query name.
+    pub owner_len: usize,
+    /// The DNAME, with its target. Its records' owner is not the question's name: replace the pointer.
+    pub rrset: &'z Rrset,
+}
+
+/// One zone comes from one file: the second file with the same apex is an error.
+fn drop_second_files(drafts: &mut Vec<Draft<'_>>, report: &mut Report) {
+    let mut first: BTreeMap<Name, String> = BTreeMap::new();
+    drafts.retain(|draft| {
+        let path = draft.file.path.display().to_string();
+        let Some(other) = first.get(&draft.apex) else {
+            first.insert(draft.apex.clone(), path);
+            return true;
+        };
+        let text = format!("the zone {} is already in {other}", Written(&draft.apex));
+        report.error(draft.file, Fault::new(Spot::default(), text, "one zone comes from one file"));
+        false
+    });
+}
+
+/// Tells each zone which of the others begin inside it: there its own authority ends.
+fn nest(drafts: &mut [Draft<'_>]) {
+    let positions: BTreeMap<Name, usize> =
+        drafts.iter().enumerate().map(|(position, draft)| (draft.apex.clone(), position)).collect();
+    for child in positions.keys() {
+        let outer = name::ancestors(child).skip(1).find_map(|above| positions.get(above));
+        if let Some(draft) = outer.and_then(|&outer| drafts.get_mut(outer)) {
+            draft.cuts.insert(child.clone());
+            draft.children.insert(child.clone());
+        }
+    }
 }

@@ -1,0 +1,139 @@
+//! A zone while it is being built: records grouped by name and type, duplicates dropped, one TTL a set.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::base::iana::Rtype;
+
+use super::super::answer::ServiceIndex;
+use super::ZoneFile;
+use super::master::{Master, Record};
+use super::name::{self, Name, Written};
+use super::rdata;
+use super::report::Report;
+use super::text::{Fault, Spot};
+
+/// A zone of one file.
+#[derive(Debug)]
+pub(super) struct Draft<'f> {
+    pub(super) file: &'f ZoneFile,
+    pub(super) apex: Name,
+    pub(super) names: BTreeMap<Name, DraftNode>,
+    /// Names below the apex where another zone begins: delegated, or loaded from another file.
+    pub(super) cuts: BTreeSet<Name>,
+    /// Those of them that are loaded: their own zones answer there.
+    pub(super) children: BTreeSet<Name>,
+    /// Some entry of the file could not be read.
+    pub(super) broken: bool,
+}
+
+/// What stands at one name.
+#[derive(Debug, Default)]
+pub(super) struct DraftNode {
+    pub(super) sets: BTreeMap<Rtype, DraftSet>,
+    pub(super) service: Option<ServiceIndex>,
+}
+
+/// One RRset. Has at least one record.
+#[derive(Debug)]
+pub(super) struct DraftSet {
+    /// The lowest of its records.
+    pub(super) ttl_s: u32,
+    pub(super) records: Vec<(Vec<u8>, Spot)>,
+}
+
+impl DraftSet {
+    /// Where the set begins in its file.
+    pub(super) fn spot(&self) -> Spot {
+        self.records.first().map(|(_, spot)| *spot).unwrap_or_default()
+    }
+}
+
+impl<'f> Draft<'f> {
+    /// Groups a file's records into the zone of its first SOA. Without one there is no zone.
+    pub(super) fn new(file: &'f ZoneFile, master: Master, report: &mut Report) -> Option<Self> {
+        let soa = master.records.iter().find(|record| record.rtype == Rtype::SOA);
+        let Some(soa) = soa else {
+            if !master.broken {
+                let hint = "a zone begins with one, as in `@ SOA ns1 hostmaster 1 1h 15m 7d 5m`";
+                report.error(file, Fault::new(Spot::default(), "the file has no SOA record", hint));
+            }
+            return None;
+        };
+        let (apex, soa_spot) = (soa.owner.clone(), soa.spot);
+        let (names, cuts, children) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        let mut draft = Self { file, apex, names, cuts, children, broken: master.broken };
+        for record in master.records {
+            if record.rtype == Rtype::SOA && record.spot != soa_spot {
+                let text = format!("a second SOA record; the first stands in line {}", soa_spot.line);
+                report.error(file, Fault::new(record.spot, text, "one file holds one zone"));
+            } else {
+                draft.add(record, report);
+            }
+        }
+        let delegated = |(name, node): (&Name, &DraftNode)| {
+            (*name != draft.apex && node.sets.contains_key(&Rtype::NS)).then(|| name.clone())
+        };
+        draft.cuts = draft.names.iter().filter_map(delegated).collect();
+        Some(draft)
+    }
+
+    fn add(&mut self, record: Record, report: &mut Report) {
+        let Record { owner, rtype, ttl_s, data, spot } = record;
+        if !name::is_at_or_below(&owner, &self.apex) {
+            let text = format!("{} lies outside the zone {}", Written(&owner), Written(&self.apex));
+            report.error(
+                self.file,
+                Fault::new(spot, text, "its name is that of the SOA record; a missing final dot?"),
+            );
+            return;
+        }
+        let node = self.names.entry(owner.clone()).or_default();
+        let Some(set) = node.sets.get_mut(&rtype) else {
+            node.sets.insert(rtype, DraftSet { ttl_s, records: vec![(data, spot)] });
+            return;
+        };
+        if let Some((_, first)) = set.records.iter().find(|(known, _)| same_data(rtype, known, &data)) {
+            let text = format!("the same record stands in line {}: dropped", first.line);
+            report.warn(self.file, Fault::new(spot, text, ""));
+            return;
+        }
+        if ttl_s != set.ttl_s {
+            let lowest_s = ttl_s.min(set.ttl_s);
+            let text = format!(
+                "TTL {ttl_s} differs from TTL {} of the {rtype} records of {} above: taking {lowest_s} for all",
+                set.ttl_s,
+                Written(&owner),
+            );
+            report.warn(self.file, Fault::new(spot, text, "one RRset has one TTL: RFC 2181 5.2"));
+            set.ttl_s = lowest_s;
+        }
+        set.records.push((data, spot));
+    }
+
+    /// The topmost cut at or above `name`; nothing below it is this zone's to answer.
+    pub(super) fn cut_of<'n>(&self, name: &'n [u8]) -> Option<&'n [u8]> {
+        if self.cuts.is_empty() {
+            return None;
+        }
+        let inside = name::ancestors(name).take_while(|at| at.len() > self.apex.len());
+        inside.filter(|at| self.cuts.contains(*at)).last()
+    }
+
+    pub(super) fn set(&self, name: &[u8], rtype: Rtype) -> Option<&DraftSet> {
+        self.names.get(name)?.sets.get(&rtype)
+    }
+
+    /// The address records of `name`, A before AAAA.
+    pub(super) fn addresses(&self, name: &[u8]) -> impl Iterator<Item = (Rtype, &DraftSet)> {
+        [Rtype::A, Rtype::AAAA].into_iter().filter_map(move |rtype| Some((rtype, self.set(name, rtype)?)))
+    }
+}
+
+/// Whether two records of a type are one: names compare without letter case (RFC 4343).
+fn same_data(rtype: Rtype, a: &[u8], b: &[u8]) -> bool {
+    let Some(offset) = rdata::target_offset(rtype) else { return a == b };
+    match (a.split_at_checked(offset), b.split_at_checked(offset)) {
+        (Some((a, a_name)), Some((b, b_name))) => a == b && a_name.eq_ignore_ascii_case(b_name),
+        _ => a == b,
+    }
+}

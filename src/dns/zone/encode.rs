@@ -1,0 +1,149 @@
+//! RRsets and referrals, encoded as an answer has them.
+
+use std::collections::BTreeSet;
+
+use domain::base::iana::Rtype;
+
+use super::draft::{Draft, DraftSet};
+use super::master;
+use super::name;
+use super::rdata;
+use super::{Cut, Rrset};
+
+/// Bytes of an encoded record before its data, when its owner is a pointer: pointer, type, class, TTL, length.
+pub(super) const RECORD_HEAD_LEN: usize = 12;
+/// Longest encoded RRset, in bytes: what a 65,535-byte message holds beside header, question and OPT record.
+pub(super) const MAX_RRSET_LEN: usize = 65_000;
+/// A pointer to the question's name, which always begins at byte 12 (RFC 1035 4.1.4).
+const QNAME_POINTER: [u8; 2] = [0xc0, 0x0c];
+/// Class IN.
+const CLASS_IN: [u8; 2] = [0, 1];
+
+/// Encodes a set.
+pub(super) fn rrset(draft: &Draft<'_>, rtype: Rtype, set: &DraftSet) -> Rrset {
+    let mut records = Records::default();
+    for (data, _) in &set.records {
+        records.push(&QNAME_POINTER, &tail(rtype, set.ttl_s, data));
+    }
+    let target = match (rtype, set.records.first()) {
+        (Rtype::CNAME | Rtype::DNAME, Some((data, _))) => rdata::target(rtype, data).unwrap_or_default(),
+        _ => Box::default(),
+    };
+    let additional = additional(draft, rtype, set);
+    Rrset {
+        rtype: rtype.to_int(),
+        count: records.count(),
+        bytes: records.bytes.into(),
+        lens: records.lens.into(),
+        target,
+        additional_count: additional.count(),
+        additional: additional.bytes.into(),
+        additional_lens: additional.lens.into(),
+    }
+}
+
+/// The SOA record of negative answers, without its owner: it lives as long as the SOA itself and its minimum allow
+/// (RFC 2308 3).
+pub(super) fn negative_soa(set: &DraftSet) -> Box<[u8]> {
+    let Some((data, _)) = set.records.first() else { return Box::default() };
+    tail(Rtype::SOA, set.ttl_s.min(master::soa_minimum(data)), data).into()
+}
+
+/// The serial of SOA data.
+pub(super) fn serial(set: &DraftSet) -> u32 {
+    let data = set.records.first().map_or(&[][..], |(data, _)| data);
+    let fields = data.len().checked_sub(20).and_then(|at| data.get(at..));
+    fields.and_then(|fields| fields.first_chunk()).map_or(0, |serial| u32::from_be_bytes(*serial))
+}
+
+/// The referral to the zone at `owner`, which has an NS set.
+pub(super) fn cut(draft: &Draft<'_>, owner: &[u8], ns: &DraftSet) -> Cut {
+    let tails = |rtype, set: &DraftSet| -> Vec<Box<[u8]>> {
+        set.records.iter().map(|(data, _)| tail(rtype, set.ttl_s, data).into()).collect()
+    };
+    let targets: BTreeSet<name::Name> =
+        ns.records.iter().filter_map(|(data, _)| rdata::target(Rtype::NS, data)).collect();
+    let (inside, beside): (Vec<_>, Vec<_>) =
+        targets.iter().partition(|target| name::is_at_or_below(target, owner));
+    let mut glue = glue_of(draft, &inside);
+    let glue_required = glue.len();
+    glue.extend(glue_of(draft, &beside));
+    Cut {
+        owner_len: owner.len(),
+        ns: tails(Rtype::NS, ns),
+        ds: draft.set(owner, Rtype::DS).map(|ds| tails(Rtype::DS, ds)).unwrap_or_default(),
+        glue,
+        glue_required,
+    }
+}
+
+fn glue_of(draft: &Draft<'_>, targets: &[&name::Name]) -> Vec<Box<[u8]>> {
+    let mut glue = Vec::new();
+    for target in targets {
+        for (rtype, set) in draft.addresses(target) {
+            for (data, _) in &set.records {
+                glue.push([target, tail(rtype, set.ttl_s, data).as_slice()].concat().into());
+            }
+        }
+    }
+    glue
+}
+
+/// Addresses of the names that a set points to, as far as this zone has them (RFC 1034 4.3.2 step 6). Addresses below
+/// a cut are not the zone's to say, except to find a name server.
+fn additional(draft: &Draft<'_>, rtype: Rtype, set: &DraftSet) -> Records {
+    let mut records = Records::default();
+    if !matches!(rtype, Rtype::NS | Rtype::MX | Rtype::SRV) {
+        return records;
+    }
+    let mut seen = BTreeSet::new();
+    for target in set.records.iter().filter_map(|(data, _)| rdata::target(rtype, data)) {
+        let sayable = rtype == Rtype::NS || draft.cut_of(&target).is_none();
+        if !sayable || !seen.insert(target.clone()) {
+            continue;
+        }
+        for (rtype, addresses) in draft.addresses(&target) {
+            for (data, _) in &addresses.records {
+                records.push(&target, &tail(rtype, addresses.ttl_s, data));
+            }
+        }
+    }
+    records
+}
+
+/// Type, class, TTL, length and data of a record.
+fn tail(rtype: Rtype, ttl_s: u32, data: &[u8]) -> Vec<u8> {
+    // Longer data was refused when it was read.
+    let len = u16::try_from(data.len()).unwrap_or(u16::MAX);
+    let mut tail = Vec::with_capacity(10 + data.len());
+    tail.extend_from_slice(&rtype.to_int().to_be_bytes());
+    tail.extend_from_slice(&CLASS_IN);
+    tail.extend_from_slice(&ttl_s.to_be_bytes());
+    tail.extend_from_slice(&len.to_be_bytes());
+    tail.extend_from_slice(data);
+    tail
+}
+
+/// Records one after the other, with the length of each.
+#[derive(Debug, Default)]
+struct Records {
+    bytes: Vec<u8>,
+    lens: Vec<u16>,
+}
+
+impl Records {
+    /// Adds a record, unless the whole would outgrow a message: of optional data, what fits is kept.
+    fn push(&mut self, owner: &[u8], tail: &[u8]) {
+        let len = owner.len() + tail.len();
+        if self.bytes.len() + len > MAX_RRSET_LEN {
+            return;
+        }
+        self.bytes.extend_from_slice(owner);
+        self.bytes.extend_from_slice(tail);
+        self.lens.push(u16::try_from(len).unwrap_or(u16::MAX));
+    }
+
+    fn count(&self) -> u16 {
+        u16::try_from(self.lens.len()).unwrap_or(u16::MAX)
+    }
+}
