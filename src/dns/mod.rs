@@ -68,3 +68,12 @@ pub fn respond(view: &View, worker: &mut Worker, query: Query<'_>, out: &mut [u8
 /// What belongs to one worker: its counters.
 #[derive(Debug, Default)]
 pub struct Worker {}
+
+/// STUB
+pub const MAX_CHAIN: usize = 16;
+impl Settings {
+    /// STUB
+    pub fn stub() -> Self {
+        Self { max_udp_size: 1232, nsid: Vec::new(), ecs: true }
+    }
+}

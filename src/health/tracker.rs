@@ -165,6 +165,11 @@ impl Tracker {
         if self.disagrees() { self.damping.fast_interval } else { self.damping.interval }
     }
 
+    /// Whether it is to run at its fast interval.
+    pub fn is_fast(&self) -> bool {
+        self.disagrees()
+    }
+
     /// The next moment at which [`Self::settled`] changes without a new result: the end of a cooldown. The level
     /// itself never changes without one: coming back takes a result that is good *now*.
     pub fn wake(&self, now: Mono) -> Option<Mono> {

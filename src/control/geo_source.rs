@@ -1,0 +1,163 @@
+//! The geo file: read, verified, compiled beside the one in use, and refused when it can't replace it.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::clock::Now;
+use super::journal::rfc3339;
+use super::load::{GeoInfo, LoadOptions};
+use super::recorder::write_atomically;
+use super::status::Warning;
+use crate::config::{Config, Geo};
+use crate::region::geo::{GeoTable, Rules};
+use crate::region::mmdb::{Database, MmdbError};
+
+/// The compiled table of the last good file, in `state_dir`.
+pub const COMPILED: &str = "geo.table";
+
+/// A file whose share of unmapped networks is above this is worth a warning.
+const MANY_UNMAPPED: f64 = 0.05;
+
+/// A compiled geo file.
+#[derive(Clone, Debug)]
+pub struct LoadedGeo {
+    /// The table.
+    pub table: Arc<GeoTable>,
+    /// What it is.
+    pub info: GeoInfo,
+    /// What is odd about it.
+    pub warnings: Vec<Warning>,
+}
+
+/// Why a geo file was refused.
+#[derive(Debug)]
+pub enum GeoRefusal {
+    /// It can't be read.
+    Unreadable(std::io::Error),
+    /// It is broken, or not what it should be.
+    Broken(MmdbError),
+    /// It is older than the one in use: its moment and that one's, in seconds since 1970.
+    Older(i64, i64),
+    /// It moves this share of the sampled networks, and at most that share may be moved unasked.
+    Moves(f64, f64),
+}
+
+impl fmt::Display for GeoRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let day = |seconds: &i64| rfc3339(seconds * 1000);
+        match self {
+            Self::Unreadable(error) => write!(f, "cannot read it: {error}"),
+            Self::Broken(error) => write!(f, "{error}"),
+            Self::Older(new, old) => write!(
+                f,
+                "it was built {}, the one in use {}: `waypost reload --accept-geo` takes it all the same",
+                day(new),
+                day(old)
+            ),
+            Self::Moves(moved, most) => write!(
+                f,
+                "it moves {:.1} % of the sampled networks to another region, more than the {:.1} % of \
+                 `geo.max_moved`: look at it, then `waypost reload --accept-geo`",
+                moved * 100.0,
+                most * 100.0
+            ),
+        }
+    }
+}
+
+/// The rules of a configuration by which clients are placed.
+pub fn rules(config: &Config, geo: &Geo) -> Rules {
+    let mut rules = Rules::new(geo.unmapped);
+    for (region, of) in config.regions.iter().zip(&config.region_rules) {
+        rules.countries.extend(of.countries.iter().map(|&country| (country, region)));
+        rules.continents.extend(of.continents.iter().map(|&continent| (continent, region)));
+        rules.networks.extend(of.networks.iter().map(|&network| (network, region)));
+    }
+    rules
+}
+
+/// Loads the file; with [`LoadOptions::state`], the last good compiled table stands in for one that can't be used.
+pub fn load(geo: &Geo, config: &Config, options: LoadOptions<'_>) -> Result<LoadedGeo, GeoRefusal> {
+    let rules = rules(config, geo);
+    match compile(geo, &rules, options) {
+        Ok(loaded) => {
+            if options.state {
+                keep(config, &loaded);
+            }
+            Ok(loaded)
+        }
+        Err(refusal) if options.state => match stand_in(config, &rules, options.now) {
+            Some(mut loaded) => {
+                let path = geo.database.display();
+                let text = format!("{path}: {refusal}; the last good compiled table stands in");
+                loaded.warnings.push(warning("geo_stands_in", text, options.now));
+                Ok(loaded)
+            }
+            None => Err(refusal),
+        },
+        Err(refusal) => Err(refusal),
+    }
+}
+
+/// Compiles the file and holds it against the one in use.
+pub fn compile(geo: &Geo, rules: &Rules, options: LoadOptions<'_>) -> Result<LoadedGeo, GeoRefusal> {
+    let bytes = fs::read(&geo.database).map_err(GeoRefusal::Unreadable)?;
+    let database = Database::parse(bytes, options.now.wall_ms / 1000).map_err(GeoRefusal::Broken)?;
+    let table = Arc::new(GeoTable::build(rules, Some(&database)));
+    let info = info(&table, options.now, false);
+    if let Some((old_table, old)) = options.in_use.filter(|_| !options.accept_geo) {
+        if info.build_s > 0 && old.build_s > info.build_s {
+            return Err(GeoRefusal::Older(info.build_s, old.build_s));
+        }
+        let moved = old_table.moved(&table);
+        if moved > geo.max_moved {
+            return Err(GeoRefusal::Moves(moved, geo.max_moved));
+        }
+    }
+    let mut warnings = Vec::new();
+    if info.unmapped_share > MANY_UNMAPPED {
+        let share = info.unmapped_share * 100.0;
+        let home = geo.unmapped.index();
+        let text =
+            format!("nothing places {share:.1} % of the sampled networks; their home is region {}", home + 1);
+        warnings.push(warning("geo_unmapped", text, options.now));
+    }
+    Ok(LoadedGeo { table, info, warnings })
+}
+
+fn info(table: &GeoTable, now: Now, stands_in: bool) -> GeoInfo {
+    let build_s = table.build_epoch().unwrap_or(0);
+    GeoInfo {
+        build: (build_s > 0).then(|| rfc3339(build_s.saturating_mul(1000))),
+        build_s,
+        ranges: table.ranges(),
+        loaded: rfc3339(now.wall_ms),
+        unmapped_share: table.unmapped_share(),
+        stands_in,
+    }
+}
+
+/// Keeps the compiled table for a start without a usable file.
+fn keep(config: &Config, loaded: &LoadedGeo) {
+    let path = config.state_dir.join(COMPILED);
+    if let Err(error) = write_atomically(&path, &loaded.table.to_bytes()) {
+        tracing::warn!("cannot keep the compiled geo table in {}: {error}", path.display());
+    }
+}
+
+fn stand_in(config: &Config, rules: &Rules, now: Now) -> Option<LoadedGeo> {
+    let bytes = read_bounded(&config.state_dir.join(COMPILED))?;
+    let table = Arc::new(GeoTable::from_bytes(&bytes, rules).ok()?);
+    let info = info(&table, now, true);
+    Some(LoadedGeo { table, info, warnings: Vec::new() })
+}
+
+fn read_bounded(path: &Path) -> Option<Vec<u8>> {
+    fs::read(path).ok()
+}
+
+fn warning(code: &'static str, text: String, now: Now) -> Warning {
+    Warning { code, text, since: rfc3339(now.wall_ms) }
+}

@@ -1,0 +1,265 @@
+//! Everything a configuration names, read and checked: all of it, or every error at once.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::clock::Now;
+use super::geo_source::{self, GeoRefusal};
+use super::journal::rfc3339;
+use super::plan::Plan;
+use super::publish::DnsParts;
+use super::status::Warning;
+use crate::config::admin::AdminFile;
+use crate::config::{Answers, Config, Diagnostic};
+use crate::dns::Settings;
+use crate::dns::zone::{BoundService, Notice, ZoneFile, Zones};
+use crate::health::Damping;
+use crate::region::enumerate::enumerate;
+use crate::region::geo::GeoTable;
+
+/// A configuration with everything that it names.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// Counts loads, from 1.
+    pub generation: u64,
+    /// What it says.
+    pub config: Arc<Config>,
+    /// What it means.
+    pub plan: Plan,
+    /// How each check is damped; by position in the plan.
+    pub damping: Vec<Damping>,
+    /// What answers need; absent without `[dns]`.
+    pub dns: Option<DnsParts>,
+    /// The geo file.
+    pub geo: Option<GeoInfo>,
+    /// What is odd.
+    pub warnings: Vec<Warning>,
+    /// Decisions that were checked.
+    pub decisions_checked: u64,
+}
+
+/// What the geo file in use is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GeoInfo {
+    /// When it was built, RFC 3339; absent when it does not say, or says the future.
+    pub build: Option<String>,
+    /// Likewise, in seconds since 1970; 0 when unknown.
+    #[serde(skip)]
+    pub build_s: i64,
+    /// Ranges that it was compiled to.
+    pub ranges: usize,
+    /// When it was loaded, RFC 3339.
+    pub loaded: String,
+    /// Share of a fixed sample of networks that nothing places.
+    pub unmapped_share: f64,
+    /// Whether the file could not be used and the last good compiled table stands in.
+    pub stands_in: bool,
+}
+
+/// Why nothing was loaded.
+#[derive(Clone, Debug)]
+pub struct LoadErrors {
+    /// For people: each error with its place, line and hint.
+    pub text: String,
+    /// One line each.
+    pub lines: Vec<String>,
+}
+
+/// What a load may take for granted.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadOptions<'o> {
+    /// Counts loads.
+    pub generation: u64,
+    /// When.
+    pub now: Now,
+    /// The geo table in use, and what it is: what a new file is held against.
+    pub in_use: Option<(&'o Arc<GeoTable>, &'o GeoInfo)>,
+    /// Take an older geo file, or one that moves many networks.
+    pub accept_geo: bool,
+    /// Whether the compiled table in `state_dir` may stand in for a file that can't be used, and is written.
+    pub state: bool,
+}
+
+/// Reads and checks the configuration at `path` with everything that it names.
+///
+/// Errors: all of them, with their places.
+pub fn load(path: &Path, options: LoadOptions<'_>) -> Result<Loaded, LoadErrors> {
+    let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    let config = parse(&text, path)?;
+    load_named(config, options)
+}
+
+/// Parses the text of a configuration with this machine's environment.
+pub fn parse(text: &str, path: &Path) -> Result<Config, LoadErrors> {
+    let environment = |name: &str| std::env::var(name).ok();
+    Config::parse(text, path, &environment, &host_name()).map_err(|errors| diagnosed(&errors, text))
+}
+
+/// Reads and checks what a configuration names.
+pub fn load_named(config: Config, options: LoadOptions<'_>) -> Result<Loaded, LoadErrors> {
+    let mut errors = Vec::new();
+    let mut warnings: Vec<Warning> = config
+        .warnings
+        .iter()
+        .map(|diagnostic| warning("config", diagnostic.one_line(), options.now))
+        .collect();
+
+    let zones = config.dns.as_ref().map(|dns| read_zones(&dns.zones, &config));
+    let zones = match zones.transpose() {
+        Ok(zones) => zones.map(|(zones, notices)| {
+            warnings.extend(
+                notices.iter().map(|notice| warning("zone", zone_line(notice, "warning"), options.now)),
+            );
+            Arc::new(zones)
+        }),
+        Err(zone_errors) => {
+            errors.extend(zone_errors);
+            None
+        }
+    };
+    let geo = config.geo.as_ref().map(|geo| geo_source::load(geo, &config, options));
+    let geo = match geo.transpose() {
+        Ok(geo) => geo,
+        Err(refusal) => {
+            errors.push(geo_line(&config, &refusal));
+            None
+        }
+    };
+    let decisions_checked = match enumerate(&config.regions) {
+        Ok(count) => count,
+        Err(violation) => {
+            errors
+                .push(format!("routing: {} ({:?}): please report this", violation.rule, violation.standings));
+            0
+        }
+    };
+    if !errors.is_empty() {
+        return Err(LoadErrors { text: errors.join("\n"), lines: errors });
+    }
+    warnings.extend(geo.iter().flat_map(|geo| geo.warnings.iter().cloned()));
+
+    let plan = Plan::of(&config);
+    let settings = config.dns.as_ref().map(|dns| Arc::new(settings(dns)));
+    let dns = match (zones, &geo, settings) {
+        (Some(zones), Some(geo), Some(settings)) => {
+            Some(DnsParts { zones, geo: Arc::clone(&geo.table), settings })
+        }
+        _ => None,
+    };
+    Ok(Loaded {
+        generation: options.generation,
+        damping: damping(&config, &plan),
+        plan,
+        dns,
+        geo: geo.map(|geo| geo.info),
+        warnings,
+        decisions_checked,
+        config: Arc::new(config),
+    })
+}
+
+/// Reads the admin file's text against a configuration.
+///
+/// Errors: every one, with its place.
+pub fn parse_orders(text: &str, path: &Path, config: &Config, wall_ms: i64) -> Result<AdminFile, LoadErrors> {
+    let names: Vec<&str> = config.services.iter().map(|service| &*service.name).collect();
+    AdminFile::parse(text, path, &config.regions, &names, wall_ms).map_err(|errors| diagnosed(&errors, text))
+}
+
+/// How each check is damped.
+pub fn damping(config: &Config, plan: &Plan) -> Vec<Damping> {
+    let of = |check: &super::plan::Check| {
+        let probe = config.probes.iter().find(|probe| probe.name == check.probe);
+        probe.map(|probe| probe.damping)
+    };
+    plan.checks.iter().filter_map(of).collect()
+}
+
+/// What answering needs of the configuration.
+pub fn settings(dns: &crate::config::Dns) -> Settings {
+    Settings { max_udp_size: dns.max_udp_size, nsid: dns.nsid.clone().into_bytes(), ecs: dns.ecs }
+}
+
+/// Reads every `*.zone` of a folder and binds the services.
+fn read_zones(dir: &Path, config: &Config) -> Result<(Zones, Vec<Notice>), Vec<String>> {
+    let files = zone_files(dir).map_err(|error| vec![format!("{}: error: {error}", dir.display())])?;
+    if files.is_empty() {
+        let hint = "put a master file there, named after its zone: gslb.example.com.zone";
+        return Err(vec![format!("{}: error: no *.zone file in this folder\n  hint: {hint}", dir.display())]);
+    }
+    let services: Vec<BoundService> = config.services.iter().map(bound).collect();
+    Zones::build(&files, &services)
+        .map_err(|notices| notices.iter().map(|notice| zone_line(notice, "error")).collect())
+}
+
+fn zone_files(dir: &Path) -> io::Result<Vec<ZoneFile>> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "zone"));
+    paths.sort();
+    let read = |path: PathBuf| {
+        let bytes = fs::read(&path).map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot read {}: {error}", path.display()))
+        })?;
+        Ok(ZoneFile { text: String::from_utf8_lossy(&bytes).into_owned(), path })
+    };
+    paths.into_iter().map(read).collect()
+}
+
+fn bound(service: &crate::config::Service) -> BoundService {
+    let has = |v4: bool| match &service.answers {
+        Answers::Endpoints(regions) => regions
+            .iter()
+            .flat_map(|(_, endpoints)| endpoints)
+            .any(|endpoint| endpoint.address.is_ipv4() == v4),
+        Answers::Cname(_) => false,
+    };
+    BoundService {
+        name: service.name.clone(),
+        line: service.line,
+        a: has(true),
+        aaaa: has(false),
+        cname: matches!(service.answers, Answers::Cname(_)),
+    }
+}
+
+fn zone_line(notice: &Notice, severity: &str) -> String {
+    let mut place = notice.path.display().to_string();
+    for number in [notice.line, notice.column].into_iter().take_while(|&number| number > 0) {
+        place = format!("{place}:{number}");
+    }
+    let hint = if notice.hint.is_empty() { String::new() } else { format!("\n  hint: {}", notice.hint) };
+    format!("{place}: {severity}: {}{hint}", notice.text)
+}
+
+fn geo_line(config: &Config, refusal: &GeoRefusal) -> String {
+    let path = config.geo.as_ref().map(|geo| geo.database.display().to_string()).unwrap_or_default();
+    format!("{path}: error: {refusal}")
+}
+
+fn warning(code: &'static str, text: String, now: Now) -> Warning {
+    Warning { code, text, since: rfc3339(now.wall_ms) }
+}
+
+fn diagnosed(errors: &[Diagnostic], text: &str) -> LoadErrors {
+    LoadErrors {
+        text: crate::config::render(errors, text, false),
+        lines: errors.iter().map(Diagnostic::one_line).collect(),
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> LoadErrors {
+    let line = format!("{}: error: cannot read it: {error}", path.display());
+    LoadErrors { text: line.clone(), lines: vec![line] }
+}
+
+/// The machine's name; `localhost` when it has none.
+fn host_name() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = name.trim();
+    if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
+}
