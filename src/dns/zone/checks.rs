@@ -54,14 +54,10 @@ fn check_sets(draft: &Draft<'_>, name: &Name, node: &DraftNode, report: &mut Rep
             let text = format!("{rtype} at the wildcard {} has no meaning", Written(name));
             report.error(draft.file, Fault::new(set.spot(), text, "see RFC 4592 4.2 and 4.4"));
         }
-        if rtype == Rtype::DNAME {
-            if let Some((_, second)) = set.records.get(1) {
-                let text = format!("{} has two DNAME records", Written(name));
-                report.error(
-                    draft.file,
-                    Fault::new(*second, text, "a name is redirected to one place: RFC 6672 2.4"),
-                );
-            }
+        if let (Rtype::DNAME, Some((_, second))) = (rtype, set.records.get(1)) {
+            let text = format!("{} has two DNAME records", Written(name));
+            let hint = "a name is redirected to one place: RFC 6672 2.4";
+            report.error(draft.file, Fault::new(*second, text, hint));
         }
     }
 }

@@ -10,8 +10,10 @@ use super::report::Report;
 use super::text::{Entries, Entry, Fault, Spot, Token};
 use super::{rdata, ttl};
 
-/// Fields of SOA data after its two names, and the one that RFC 2308 takes negative TTLs from.
-const SOA_MINIMUM_FROM_END: usize = 4;
+/// Length of the minimum, the last field of SOA data, in bytes (RFC 1035 3.3.13).
+const SOA_MINIMUM_LEN: usize = 4;
+/// Length of the five numbers of SOA data, of which the serial is the first, in bytes.
+const SOA_NUMBERS_LEN: usize = 20;
 
 /// One record, as the file has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,7 +197,13 @@ impl Reader<'_> {
 
 /// The last field of SOA data, in seconds.
 pub(super) fn soa_minimum(data: &[u8]) -> u32 {
-    data.last_chunk::<SOA_MINIMUM_FROM_END>().map_or(0, |minimum| u32::from_be_bytes(*minimum))
+    data.last_chunk::<SOA_MINIMUM_LEN>().map_or(0, |minimum| u32::from_be_bytes(*minimum))
+}
+
+/// The first number of SOA data.
+pub(super) fn soa_serial(data: &[u8]) -> u32 {
+    let numbers = data.last_chunk::<SOA_NUMBERS_LEN>();
+    numbers.and_then(|numbers| numbers.first_chunk()).map_or(0, |serial| u32::from_be_bytes(*serial))
 }
 
 fn only<'e, 't>(name: &Token<'_>, arguments: &'e [Token<'t>], end: Spot) -> Result<&'e Token<'t>, Fault> {

@@ -481,8 +481,12 @@ fn one_zone_comes_from_one_file() {
 
 #[test]
 fn a_service_in_a_zone_that_cannot_be_read_draws_no_second_error() {
-    let errors = Zones::build(&[file("zones/example.zone", "@ SOA nonsense\n")], &[service("www.example")]);
-    assert_eq!(errors.map(|_| ()).unwrap_err().len(), 1);
+    let broken = file("zones/in.example.zone", "@ SOA nonsense\n");
+    let outer = file("zones/example.zone", &format!("{HEAD}in NS ns.other.net.\n"));
+    for files in [&[broken.clone()][..], &[outer, broken]] {
+        let errors = Zones::build(files, &[service("www.in.example")]).map(|_| ()).unwrap_err();
+        assert_eq!(errors.len(), 1);
+    }
 }
 
 #[test]

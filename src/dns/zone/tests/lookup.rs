@@ -125,6 +125,19 @@ fn rfc1035_2_3_4_the_longest_names_and_labels_are_found() {
 }
 
 #[test]
+fn names_of_as_many_labels_as_there_can_be_are_found_missed_and_synthesised() {
+    let deepest = format!("{}example", "a.".repeat(123));
+    assert_eq!(wire(&deepest).len(), 255);
+    let deep = zone(&format!("{HEAD}{deepest}. TXT deepest\n"));
+    assert_eq!(look(&deep, &deepest, "TXT"), "deepest");
+    assert_eq!(look(&deep, &deepest[2..], "TXT"), "no data");
+    assert_eq!(look(&deep, &deepest.replacen('a', "b", 1), "TXT"), "no name in example");
+    let flat = zone(&format!("{HEAD}* TXT wild\n"));
+    assert_eq!(look(&flat, &deepest, "TXT"), "wild");
+    assert_eq!(look(&flat, &deepest.replace("example", "elsewhr"), "TXT"), "outside");
+}
+
+#[test]
 fn rfc6672_2_3_a_dname_does_not_redirect_its_own_name() {
     let zones = zone(&format!("{HEAD}old TXT here\nold DNAME new.other.net.\n"));
     assert_eq!(look(&zones, "old.example", "TXT"), "here");

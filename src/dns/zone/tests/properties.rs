@@ -88,6 +88,10 @@ fn found(zones: &Zones, name: &str) -> Expected {
             Expected::Cut { zone: zone.name(), owner }
         }
         Found::Node { zone, node } => {
+            for rrset in &node.rrsets {
+                let len: usize = rrset.lens.iter().map(|&len| usize::from(len)).sum();
+                assert_eq!((len, rrset.lens.len()), (rrset.bytes.len(), usize::from(rrset.count)));
+            }
             let types = node.rrsets.iter().map(|rrset| rrset.rtype).collect();
             Expected::Node { zone: zone.name(), types }
         }

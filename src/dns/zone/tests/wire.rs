@@ -158,3 +158,29 @@ fn the_zone_that_ships_is_clean_and_leaves_room_for_its_services() {
     );
     assert_eq!(look(&zones, "nope.gslb.example.com", "A"), "no name in gslb.example.com");
 }
+
+/// A message with these records as its answer, to the question `x.example`.
+fn message(answers: u16, records: &[u8]) -> hickory_proto::op::Message {
+    let counts = [1, answers, 0, 0].map(u16::to_be_bytes).concat();
+    let bytes = [&[0, 0, 0x84, 0][..], &counts, b"\x01x\x07example\0\0\x01\0\x01", records].concat();
+    hickory_proto::op::Message::from_vec(&bytes).unwrap()
+}
+
+#[test]
+fn another_implementation_decodes_every_set_referral_and_additional_record() {
+    let text = include_str!("../../../../zones/gslb.example.com.zone");
+    let zones = zones(&[("zones/gslb.example.com.zone", text)], &[]);
+    let mut sets = 0;
+    for rrset in zones.nodes.iter().flat_map(|node| &node.rrsets) {
+        assert_eq!(message(rrset.count, &rrset.bytes).answers.len(), usize::from(rrset.count));
+        let additional = message(rrset.additional_count, &rrset.additional);
+        assert_eq!(additional.answers.len(), usize::from(rrset.additional_count));
+        sets += 1;
+    }
+    for cut in &zones.cuts {
+        assert_eq!(message(cut.glue.len() as u16, &cut.glue.concat()).answers.len(), cut.glue.len());
+    }
+    let negative = [b"\xc0\x0c", &*zones.zones[0].negative_soa].concat();
+    assert_eq!(message(1, &negative).answers[0].ttl, 30);
+    assert_eq!((sets, zones.cuts.len()), (19, 1));
+}
