@@ -88,9 +88,11 @@ impl BindError {
             io::ErrorKind::AddrInUse => {
                 format!("another program has this port; `ss -lnup -lntp 'sport = :{port}'` names it")
             }
-            io::ErrorKind::PermissionDenied => "ports below 1024 need root or CAP_NET_BIND_SERVICE (systemd: \
+            io::ErrorKind::PermissionDenied => {
+                "ports below 1024 need root or CAP_NET_BIND_SERVICE (systemd: \
                 AmbientCapabilities=CAP_NET_BIND_SERVICE)"
-                .to_owned(),
+                    .to_owned()
+            }
             io::ErrorKind::AddrNotAvailable => {
                 "this machine has no such address; `ip address` lists those it has".to_owned()
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// How far the server is; only ever moves forward.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Sockets are bound and not read.
     Bound,
@@ -15,6 +15,14 @@ pub(super) enum Phase {
     Open,
     /// What has arrived is answered, nothing more.
     Stopping,
+    /// Stopped before it opened: nothing was read, and nothing is.
+    Closed,
+}
+
+impl Phase {
+    pub(super) fn is_stopping(self) -> bool {
+        matches!(self, Self::Stopping | Self::Closed)
+    }
 }
 
 /// One phase for threads that block (a condition variable) and for tasks (a watch channel).
@@ -22,7 +30,7 @@ pub(super) enum Phase {
 pub(super) struct Gate {
     state: Mutex<State>,
     changed: Condvar,
-    /// Whether the phase is [`Phase::Stopping`]: what a UDP worker reads once a batch.
+    /// Whether the phase says so: what a UDP worker reads once a batch.
     stopping: AtomicBool,
     phase: watch::Sender<Phase>,
 }
@@ -44,24 +52,27 @@ impl Gate {
     }
 
     pub(super) fn open(&self) {
-        self.advance(Phase::Open);
+        self.advance(|phase| if phase == Phase::Bound { Phase::Open } else { phase });
     }
 
     pub(super) fn stop(&self) {
-        self.advance(Phase::Stopping);
+        self.advance(|phase| match phase {
+            Phase::Bound | Phase::Closed => Phase::Closed,
+            Phase::Open | Phase::Stopping => Phase::Stopping,
+        });
     }
 
-    /// Blocks until the gate opens; false when the server stops instead.
+    /// Blocks until the gate opens; false when the server stops before that.
     pub(super) fn wait_open(&self) -> bool {
         let state = self.lock();
         let state = self.changed.wait_while(state, |state| state.phase == Phase::Bound);
-        state.unwrap_or_else(PoisonError::into_inner).phase == Phase::Open
+        state.unwrap_or_else(PoisonError::into_inner).phase != Phase::Closed
     }
 
     /// Blocks for `span`, or until the server stops.
     pub(super) fn wait_stopping(&self, span: Duration) {
         let state = self.lock();
-        let wait = self.changed.wait_timeout_while(state, span, |state| state.phase != Phase::Stopping);
+        let wait = self.changed.wait_timeout_while(state, span, |state| !state.phase.is_stopping());
         drop(wait);
     }
 
@@ -85,14 +96,12 @@ impl Gate {
         self.phase.subscribe()
     }
 
-    fn advance(&self, to: Phase) {
+    fn advance(&self, next: impl FnOnce(Phase) -> Phase) {
         let mut state = self.lock();
-        if state.phase < to {
-            state.phase = to;
-            self.stopping.store(to == Phase::Stopping, Ordering::Relaxed);
-            self.phase.send_replace(to);
-            self.changed.notify_all();
-        }
+        state.phase = next(state.phase);
+        self.stopping.store(state.phase.is_stopping(), Ordering::Relaxed);
+        self.phase.send_replace(state.phase);
+        self.changed.notify_all();
     }
 
     /// A poisoned lock is taken all the same: every write to the state is one assignment.

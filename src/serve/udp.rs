@@ -121,7 +121,7 @@ impl Batch {
                 (*memory).answer_slices[index] = slice_of(&raw mut (*memory).answers[index]);
                 let header = &raw mut (*memory).query_headers[index].msg_hdr;
                 (*header).msg_name = (&raw mut (*memory).peers[index]).cast::<c_void>();
-                (*header).msg_namelen = mem::size_of::<Peer>() as socklen_t;
+                (*header).msg_namelen = size_of::<Peer>() as socklen_t;
                 (*header).msg_iov = &raw mut (*memory).query_slices[index];
                 (*header).msg_iovlen = 1;
                 (*header).msg_control = (&raw mut (*memory).controls[index]).cast::<c_void>();
@@ -170,7 +170,10 @@ impl Batch {
                 bytes: slice::from_raw_parts((&raw const (*memory).queries[index]).cast::<u8>(), len),
                 peer,
                 is_oversize: (*header).msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
-                out: slice::from_raw_parts_mut((&raw mut (*memory).answers[index]).cast::<u8>(), BUFFER_BYTES),
+                out: slice::from_raw_parts_mut(
+                    (&raw mut (*memory).answers[index]).cast::<u8>(),
+                    BUFFER_BYTES,
+                ),
             })
         }
     }
@@ -238,7 +241,7 @@ impl Batch {
             // SAFETY: `index` is below `BATCH`; plain writes to fields of memory we own.
             unsafe {
                 let header = &raw mut (*self.memory.as_ptr()).query_headers[index].msg_hdr;
-                (*header).msg_namelen = mem::size_of::<Peer>() as socklen_t;
+                (*header).msg_namelen = size_of::<Peer>() as socklen_t;
                 (*header).msg_controllen = CONTROL_BYTES as _;
             }
         }
@@ -308,7 +311,7 @@ pub(super) fn raise_open_files() -> io::Result<u64> {
 
 fn set_option(socket: &impl AsFd, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
     let fd = socket.as_fd().as_raw_fd();
-    let len = mem::size_of::<c_int>() as socklen_t;
+    let len = size_of::<c_int>() as socklen_t;
     // SAFETY: the descriptor is open as long as `socket` is borrowed; the pointer names a live `c_int`, whose size is
     // what `len` says.
     let result = unsafe { libc::setsockopt(fd, level, name, (&raw const value).cast::<c_void>(), len) };
@@ -351,11 +354,11 @@ unsafe fn release_interface(header: *mut msghdr) {
         let data = libc::CMSG_DATA(first);
         let holds = |size: usize| (*first).cmsg_len as usize >= libc::CMSG_LEN(size as _) as usize;
         match ((*first).cmsg_level, (*first).cmsg_type) {
-            (libc::IPPROTO_IP, libc::IP_PKTINFO) if holds(mem::size_of::<libc::in_pktinfo>()) => {
+            (libc::IPPROTO_IP, libc::IP_PKTINFO) if holds(size_of::<libc::in_pktinfo>()) => {
                 let info = data.cast::<libc::in_pktinfo>();
                 (&raw mut (*info).ipi_ifindex).write_unaligned(0);
             }
-            (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) if holds(mem::size_of::<libc::in6_pktinfo>()) => {
+            (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) if holds(size_of::<libc::in6_pktinfo>()) => {
                 let info = data.cast::<libc::in6_pktinfo>();
                 let addr = (&raw const (*info).ipi6_addr.s6_addr).read_unaligned();
                 if !Ipv6Addr::from(addr).is_unicast_link_local() {
@@ -395,12 +398,10 @@ mod tests {
             let first = (&raw mut control).cast::<cmsghdr>();
             (*first).cmsg_level = libc::IPPROTO_IPV6;
             (*first).cmsg_type = libc::IPV6_PKTINFO;
-            (*first).cmsg_len = libc::CMSG_LEN(mem::size_of::<libc::in6_pktinfo>() as _) as _;
+            (*first).cmsg_len = libc::CMSG_LEN(size_of::<libc::in6_pktinfo>() as _) as _;
             let info = libc::CMSG_DATA(first).cast::<libc::in6_pktinfo>();
-            let value = libc::in6_pktinfo {
-                ipi6_addr: libc::in6_addr { s6_addr: addr.octets() },
-                ipi6_ifindex: 7,
-            };
+            let value =
+                libc::in6_pktinfo { ipi6_addr: libc::in6_addr { s6_addr: addr.octets() }, ipi6_ifindex: 7 };
             info.write_unaligned(value);
         }
         control

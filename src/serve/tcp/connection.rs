@@ -64,6 +64,8 @@ pub(super) struct Connection<R> {
     quiet_since: Mono,
     /// How long that may go on.
     idle: Duration,
+    /// Whether the server stops: then only what is under way is still answered.
+    is_last_call: bool,
     queries_left: u32,
     /// Whether nothing more is read, and how to part once all answers are taken.
     farewell: Option<Farewell>,
@@ -114,6 +116,7 @@ impl<R: Responder> Connection<R> {
             owed: None,
             quiet_since: shared.clock.mono(),
             idle: shared.limits.idle,
+            is_last_call: false,
             queries_left: shared.limits.queries,
             farewell: None,
             shared,
@@ -172,7 +175,10 @@ impl<R: Responder> Connection<R> {
         }
         if answered > 0 {
             self.input.drain(..at);
-            shared.responder.borrow_mut().record_batch(answered, shared.clock.nanos().saturating_sub(begun_ns));
+            shared
+                .responder
+                .borrow_mut()
+                .record_batch(answered, shared.clock.nanos().saturating_sub(begun_ns));
             shared.table.borrow_mut().touch(self.id, now);
             self.quiet_since = now;
         }
@@ -228,10 +234,10 @@ impl<R: Responder> Connection<R> {
             (false, _) => Interest::WRITABLE,
         };
         let (due, cut) = self.patience(is_reading);
-        let is_stopping = *self.phase.borrow() == Phase::Stopping && self.idle == LAST_CALL;
         let ready = tokio::select! {
             biased;
-            () = stopping(&mut self.phase), if !is_stopping => {
+            () = stopping(&mut self.phase), if !self.is_last_call => {
+                self.is_last_call = true;
                 self.idle = LAST_CALL;
                 self.quiet_since = now;
                 return Ok(());
@@ -247,7 +253,7 @@ impl<R: Responder> Connection<R> {
                 Ok(())
             }
             Ok(Err(_)) => Err(Cut::Over),
-            Err(_) if is_stopping && cut == Cut::Idle => Err(Cut::Over),
+            Err(_) if self.is_last_call && cut == Cut::Idle => Err(Cut::Over),
             Err(_) => Err(cut),
         }
     }
@@ -259,7 +265,13 @@ impl<R: Responder> Connection<R> {
         let message = arriving.map(|arriving| (arriving.since.after(limits.message), Cut::SlowWriter));
         let write = self.owed.map(|owed| (owed.due, Cut::SlowReader));
         match (message, write) {
-            (Some(message), Some(write)) => if message.0 < write.0 { message } else { write },
+            (Some(message), Some(write)) => {
+                if message.0 < write.0 {
+                    message
+                } else {
+                    write
+                }
+            }
             (Some(only), None) | (None, Some(only)) => only,
             (None, None) => (self.quiet_since.after(self.idle), Cut::Idle),
         }

@@ -87,7 +87,7 @@ pub(super) async fn run<L: Listener, R: Responder>(mut listener: L, shared: Rc<S
 /// Waits for the stop.
 pub(super) async fn stopping(phase: &mut watch::Receiver<Phase>) {
     // An error means that the gate is gone, which is a stop.
-    let _ = phase.wait_for(|phase| *phase == Phase::Stopping).await;
+    let _ = phase.wait_for(|phase| phase.is_stopping()).await;
 }
 
 /// Pauses that double from failure to failure.

@@ -125,12 +125,15 @@ impl Server {
 async fn serve<L: Listener + 'static, R: Responder>(listeners: Vec<L>, shared: Rc<Shared<R>>) {
     let mut phase = shared.phase.clone();
     // An error means that the gate is gone, which is a stop.
-    let opened = phase.wait_for(|phase| *phase != Phase::Bound).await.is_ok_and(|phase| *phase == Phase::Open);
+    let opened =
+        phase.wait_for(|phase| *phase != Phase::Bound).await.is_ok_and(|phase| *phase != Phase::Closed);
     if !opened {
         return;
     }
-    let listening: Vec<_> =
-        listeners.into_iter().map(|listener| task::spawn_local(listen::run(listener, Rc::clone(&shared)))).collect();
+    let listening: Vec<_> = listeners
+        .into_iter()
+        .map(|listener| task::spawn_local(listen::run(listener, Rc::clone(&shared))))
+        .collect();
     for task in listening {
         let _ = task.await;
     }
