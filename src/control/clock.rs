@@ -38,6 +38,11 @@ impl Clock {
         Mono(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
+    /// Nanoseconds of the monotonic clock since its making: for durations too short for [`Mono`].
+    pub fn nanos(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
     /// Both clocks.
     #[allow(clippy::disallowed_methods)] // The shell's one reading of the clock.
     pub fn now(&self) -> Now {

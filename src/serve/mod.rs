@@ -1,1 +1,185 @@
-//! Sockets to pure functions.
+//! Sockets to pure functions: UDP in batches, TCP in frames, both around one [`Responder`].
+//!
+//! ```text
+//! bind ─▶ Bound ── start ─▶ Serving ── open ─▶ answering ── stop ─▶ drained, joined
+//!         every socket      threads wait       one thread per UDP socket (worker.rs)
+//!         exists, or an     at the gate        one thread for all of TCP  (tcp/)
+//!         error says why
+//! ```
+//!
+//! Every thread owns its responder, so counters have one writer and nothing on a query's way takes a lock. TCP has a
+//! runtime of its own: what the control plane does on its own runtime never delays an answer.
+
+mod bind;
+mod gate;
+mod stats;
+mod tcp;
+mod udp;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::control::{Clock, Reader, Snapshot};
+use crate::dns::{self, Query, Worker};
+
+pub use bind::{BindError, Bound, Proto, bind};
+pub use stats::{Counter, Stats};
+
+use gate::Gate;
+
+/// What answers the queries of one thread.
+///
+/// Never called by two threads at once. A panic in it costs the query in hand, not the thread.
+pub trait Responder: Send + 'static {
+    /// Looks for a newer state: once a batch (UDP), once a message (TCP), and now and then when idle, so that old
+    /// states are let go.
+    fn refresh(&mut self);
+
+    /// Answers one query into `out` and returns the answer's length in bytes; zero: silence, and over TCP the end of
+    /// the connection. `out` holds at least 4,096 bytes for UDP and 65,535 for TCP.
+    fn respond(&mut self, query: Query<'_>, out: &mut [u8]) -> usize;
+
+    /// Hears how long `queries` answers took together, in nanoseconds, from receipt to before the send.
+    fn record_batch(&mut self, queries: usize, nanos: u64);
+}
+
+/// The production responder: [`dns::respond`] on the current snapshot.
+#[derive(Debug)]
+pub struct Live {
+    reader: Reader,
+    snapshot: Arc<Snapshot>,
+    worker: Worker,
+}
+
+impl Live {
+    /// A responder for one thread, counting into `worker`.
+    pub fn new(mut reader: Reader, worker: Worker) -> Self {
+        let snapshot = Arc::clone(reader.current());
+        Self { reader, snapshot, worker }
+    }
+}
+
+impl Responder for Live {
+    fn refresh(&mut self) {
+        let current = self.reader.current();
+        if !Arc::ptr_eq(current, &self.snapshot) {
+            // Frees nothing: the publisher keeps retired snapshots until it is their only owner.
+            self.snapshot = Arc::clone(current);
+        }
+    }
+
+    fn respond(&mut self, query: Query<'_>, out: &mut [u8]) -> usize {
+        match &self.snapshot.view {
+            Some(view) => dns::respond(view, &mut self.worker, query, out),
+            None => 0,
+        }
+    }
+
+    fn record_batch(&mut self, queries: usize, nanos: u64) {
+        // The seam for the worker's histogram of response durations.
+        let _ = (queries, nanos);
+    }
+}
+
+/// Starts the threads, which wait at the gate until [`Serving::open`].
+///
+/// `new_worker` is called once a thread: its counters have one writer. Also raises the soft limit of open files to
+/// the hard one. Errors: a thread or the TCP runtime cannot be made.
+pub fn start(
+    bound: Bound,
+    reader: &Reader,
+    clock: Clock,
+    mut new_worker: impl FnMut() -> Worker,
+) -> io::Result<Serving> {
+    start_with(bound, clock, || Live::new(reader.clone(), new_worker()))
+}
+
+/// [`start`] around any responder; `new_responder` is called once a thread.
+pub fn start_with<R: Responder>(
+    bound: Bound,
+    clock: Clock,
+    mut new_responder: impl FnMut() -> R,
+) -> io::Result<Serving> {
+    if let Err(error) = udp::raise_open_files() {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+    let gate = Arc::new(Gate::new());
+    let stats = Arc::new(Stats::default());
+    // Dropped on an early return, which stops the threads made so far.
+    let mut serving = Serving { gate: Arc::clone(&gate), stats: Arc::clone(&stats), threads: Vec::new() };
+    for (index, socket) in bound.udp.into_iter().enumerate() {
+        let responder = new_responder();
+        let (gate, stats) = (Arc::clone(&gate), Arc::clone(&stats));
+        let worker = worker::Worker { socket, responder, clock, gate, stats };
+        serving.spawn(format!("dns-udp-{index}"), move || worker.run())?;
+    }
+    if !bound.tcp.is_empty() {
+        let limits = tcp::Limits::new(bound.limits);
+        let server = tcp::Server::new(bound.tcp, limits, clock, &gate, &stats)?;
+        let responder = new_responder();
+        serving.spawn("dns-tcp".to_owned(), move || server.run(responder))?;
+    }
+    Ok(serving)
+}
+
+/// Threads that answer, or wait at the gate to begin. Dropped without [`Serving::stop`]: they are told to end, and
+/// nobody waits for them.
+#[derive(Debug)]
+pub struct Serving {
+    gate: Arc<Gate>,
+    stats: Arc<Stats>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Serving {
+    /// Begins to read what the sockets have received since they were bound.
+    pub fn open(&self) {
+        self.gate.open();
+    }
+
+    /// What the sockets count: drops, failures, connections.
+    pub fn stats(&self) -> Arc<Stats> {
+        Arc::clone(&self.stats)
+    }
+
+    /// Takes nothing new, answers what has arrived, and joins the threads; waits at most `deadline`.
+    ///
+    /// Blocks: from async code, call it where blocking is allowed. Returns the number of threads that had not ended
+    /// in time; they are left to end by themselves.
+    pub fn stop(mut self, deadline: Duration) -> usize {
+        self.gate.stop();
+        self.gate.wait_idle(deadline);
+        let mut left = 0;
+        for thread in self.threads.drain(..) {
+            // A thread leaves the gate as the last thing it does, so its join is short.
+            if self.gate.is_idle() || thread.is_finished() {
+                let _ = thread.join(); // A panic was already told by the panic hook.
+            } else {
+                left += 1;
+            }
+        }
+        left
+    }
+
+    fn spawn(&mut self, name: String, body: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let inside = gate::enter(&self.gate);
+        let thread = thread::Builder::new().name(name).spawn(move || {
+            let _inside = inside;
+            body();
+        })?;
+        self.threads.push(thread);
+        Ok(())
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.gate.stop();
+    }
+}

@@ -1,0 +1,240 @@
+//! DNS over TCP (RFC 7766): frames, pipelining, and limits that no client can stretch.
+//!
+//! One thread runs all listeners and connections. They share one responder, one buffer to read into and one to answer
+//! into, so an idle connection costs a task and a socket, and nothing is locked. Answers go out in the order of their
+//! queries, as many in one write as there are.
+//!
+//! Who does not play along is cut off: silent longer than `idle`, a message longer than [`Limits::message`] on its way,
+//! answers not taken for [`Limits::write`]. When a limit on connections is reached, the most idle connection makes
+//! room for the new one (RFC 7766 section 6.2.3 lets a server close idle connections as it sees fit): in all, or
+//! among those of the same client.
+
+mod connection;
+mod listen;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::{self, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Notify, watch};
+use tokio::task::{self, AbortHandle, LocalSet};
+
+use crate::config;
+use crate::control::Clock;
+
+use super::Responder;
+use super::gate::{Gate, Phase};
+use super::stats::Stats;
+
+use connection::{Connection, Scratch};
+use listen::Listener;
+use table::{Client, Id, Table};
+
+/// Longest wait for connections to end after a stop.
+const DRAIN: Duration = Duration::from_secs(3);
+
+/// What a connection may do, and how many there may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Connections in all.
+    pub(super) connections: usize,
+    /// Connections a client.
+    pub(super) per_client: usize,
+    /// Longest silence between messages.
+    pub(super) idle: Duration,
+    /// Longest time from a message's first byte to its last.
+    pub(super) message: Duration,
+    /// Most reads that a message may take: the longest one in segments of 536 bytes (RFC 9293 section 3.7.1) takes 123.
+    pub(super) message_reads: u32,
+    /// Bytes of answers not taken, from which on no more queries are read or answered.
+    pub(super) pending_bytes: usize,
+    /// Longest time in which a client must take the answers that it has pending.
+    pub(super) write: Duration,
+    /// Queries answered before the connection is closed, so that one client does not keep a place for good.
+    pub(super) queries: u32,
+    /// Longest wait for the client to close, after we have: until then its input is discarded, since closing with
+    /// unread input resets the connection and destroys the last answers.
+    pub(super) linger: Duration,
+    /// Most bytes discarded meanwhile.
+    pub(super) linger_bytes: usize,
+}
+
+impl Limits {
+    /// What the operator set, and the rest as it is for everybody.
+    pub(super) fn new(tcp: config::Tcp) -> Self {
+        Self {
+            connections: tcp.max_connections.max(1),
+            per_client: tcp.per_client.max(1),
+            idle: tcp.idle,
+            message: Duration::from_secs(2),
+            message_reads: 128,
+            pending_bytes: 64 << 10,
+            write: Duration::from_secs(2),
+            queries: 1_000,
+            linger: Duration::from_secs(1),
+            linger_bytes: 256 << 10,
+        }
+    }
+}
+
+/// The TCP side of a server that has not begun.
+pub(super) struct Server {
+    runtime: Runtime,
+    listeners: Vec<TcpListener>,
+    limits: Limits,
+    clock: Clock,
+    gate: Arc<Gate>,
+    stats: Arc<Stats>,
+}
+
+impl Server {
+    /// Errors: the runtime cannot be made.
+    pub(super) fn new(
+        listeners: Vec<net::TcpListener>,
+        limits: Limits,
+        clock: Clock,
+        gate: &Arc<Gate>,
+        stats: &Arc<Stats>,
+    ) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
+        let inside = runtime.enter();
+        let listeners = listeners.into_iter().map(TcpListener::from_std).collect::<io::Result<_>>()?;
+        drop(inside);
+        Ok(Self { runtime, listeners, limits, clock, gate: Arc::clone(gate), stats: Arc::clone(stats) })
+    }
+
+    /// Answers from the gate's opening to its stop, and then what has arrived.
+    pub(super) fn run<R: Responder>(self, responder: R) {
+        let Self { runtime, listeners, limits, clock, gate, stats } = self;
+        let shared = Rc::new(Shared::new(responder, limits, clock, gate.subscribe(), stats));
+        let tasks = LocalSet::new();
+        tasks.block_on(&runtime, serve(listeners, shared));
+    }
+}
+
+/// Runs the listeners until the server stops, and then the connections to their ends.
+async fn serve<L: Listener + 'static, R: Responder>(listeners: Vec<L>, shared: Rc<Shared<R>>) {
+    let mut phase = shared.phase.clone();
+    // An error means that the gate is gone, which is a stop.
+    let opened =
+        phase.wait_for(|phase| *phase != Phase::Bound).await.is_ok_and(|phase| *phase != Phase::Closed);
+    if !opened {
+        return;
+    }
+    let listening: Vec<_> = listeners
+        .into_iter()
+        .map(|listener| task::spawn_local(listen::run(listener, Rc::clone(&shared))))
+        .collect();
+    for task in listening {
+        let _ = task.await;
+    }
+    // What is left after the wait is dropped with the task set.
+    let _ = tokio::time::timeout(DRAIN, shared.wait_empty()).await;
+}
+
+/// What the tasks of the TCP thread share. No borrow of a cell outlives the statement, nor crosses an await.
+struct Shared<R> {
+    responder: RefCell<R>,
+    scratch: RefCell<Scratch>,
+    table: RefCell<Table<AbortHandle>>,
+    /// Connections whose task has not ended; more than in the table, for a moment, after an eviction.
+    alive: Cell<usize>,
+    emptied: Notify,
+    limits: Limits,
+    clock: Clock,
+    phase: watch::Receiver<Phase>,
+    stats: Arc<Stats>,
+}
+
+impl<R: Responder> Shared<R> {
+    fn new(
+        responder: R,
+        limits: Limits,
+        clock: Clock,
+        phase: watch::Receiver<Phase>,
+        stats: Arc<Stats>,
+    ) -> Self {
+        Self {
+            responder: RefCell::new(responder),
+            scratch: RefCell::new(Scratch::new()),
+            table: RefCell::new(Table::new(limits.connections, limits.per_client)),
+            alive: Cell::new(0),
+            emptied: Notify::new(),
+            limits,
+            clock,
+            phase,
+            stats,
+        }
+    }
+
+    /// Takes a new connection in, in place of the most idle one if a limit is reached.
+    fn admit(self: &Rc<Self>, stream: TcpStream, peer: SocketAddr) {
+        self.stats.tcp_accepted.add(1);
+        let client = Client::of(peer.ip());
+        let victim = self.table.borrow_mut().make_room(client);
+        self.evict(victim);
+        let id = self.table.borrow_mut().next_id();
+        let presence = Presence::new(Rc::clone(self), id);
+        let connection = Connection::new(stream, peer.ip(), Rc::clone(self), id);
+        let task = task::spawn_local(async move {
+            let _presence = presence;
+            connection.run().await;
+        });
+        self.table.borrow_mut().insert(id, client, self.clock.mono(), task.abort_handle());
+    }
+
+    /// Closes the most idle connection, if there is any: its file descriptor is needed.
+    fn evict_most_idle(&self) {
+        let victim = self.table.borrow_mut().remove_most_idle();
+        self.evict(victim);
+    }
+
+    fn evict(&self, victim: Option<AbortHandle>) {
+        if let Some(task) = victim {
+            self.stats.tcp_evicted.add(1);
+            task.abort();
+        }
+    }
+
+    /// Waits until no connection is left.
+    async fn wait_empty(&self) {
+        while self.alive.get() > 0 {
+            self.emptied.notified().await;
+        }
+    }
+}
+
+/// A connection's place in the counts, given back however its task ends.
+struct Presence<R: Responder> {
+    shared: Rc<Shared<R>>,
+    id: Id,
+}
+
+impl<R: Responder> Presence<R> {
+    fn new(shared: Rc<Shared<R>>, id: Id) -> Self {
+        shared.alive.set(shared.alive.get() + 1);
+        shared.stats.tcp_connections.add(1);
+        Self { shared, id }
+    }
+}
+
+impl<R: Responder> Drop for Presence<R> {
+    fn drop(&mut self) {
+        self.shared.table.borrow_mut().remove(self.id);
+        self.shared.stats.tcp_connections.sub(1);
+        let alive = self.shared.alive.get().saturating_sub(1);
+        self.shared.alive.set(alive);
+        if alive == 0 {
+            self.shared.emptied.notify_one();
+        }
+    }
+}
