@@ -1,6 +1,6 @@
 //! The one place that reads the machine's clocks.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::health::Mono;
 
@@ -29,6 +29,11 @@ impl Clock {
     /// The monotonic clock alone; a vDSO call, no system call.
     pub fn mono(&self) -> Mono {
         Mono(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// The time since its making, as fine as the machine tells it: for how long something took.
+    pub fn elapsed(&self) -> Duration {
+        self.start.elapsed()
     }
 
     /// Both clocks.

@@ -38,7 +38,7 @@ fn a_region_where_all_is_up_or_not_yet_probed_is_healthy() {
 
 #[test]
 fn a_service_without_endpoints_and_checks_is_healthy() {
-    let sum = sum([v4([]); 0], [], 1.0);
+    let sum = sum(std::iter::empty::<EndpointInput<[(Level, Impact); 0]>>(), [], 1.0);
     assert_eq!(sum, Sum { state: Probed::Healthy, up: vec![], cause: None });
 }
 
