@@ -89,12 +89,15 @@ mod http {
 
     #[tokio::test]
     async fn each_run_makes_a_connection_of_its_own() {
-        let server = Server::start(reply("200 OK", "")).await;
+        let server =
+            Server::start(Manner::SayAndHold("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_owned()))
+                .await;
         let runner = Runner::new().unwrap();
         for _ in 0..3 {
             runner.run_once(&spec(ProbeKind::Http(get(server.url("/"))), AMPLE)).await;
         }
         assert_eq!(server.connections(), 3);
+        server.until_all_closed().await;
     }
 
     #[tokio::test]
