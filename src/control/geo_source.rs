@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -64,6 +65,19 @@ impl fmt::Display for GeoRefusal {
                 most * 100.0
             ),
         }
+    }
+}
+
+/// What identifies one state of the file without reading it: inode, size, modification time in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileState(u64, u64, i128);
+
+impl FileState {
+    /// The file's present state; absent when it is not there.
+    pub fn of(geo: &Geo) -> Option<Self> {
+        let metadata = fs::metadata(&geo.database).ok()?;
+        let modified_ns = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
+        Some(Self(metadata.ino(), metadata.size(), modified_ns))
     }
 }
 
@@ -140,7 +154,7 @@ fn info(table: &GeoTable, now: Now, stands_in: bool) -> GeoInfo {
 }
 
 /// Keeps the compiled table for a start without a usable file.
-fn keep(config: &Config, loaded: &LoadedGeo) {
+pub fn keep(config: &Config, loaded: &LoadedGeo) {
     let path = config.state_dir.join(COMPILED);
     if let Err(error) = write_atomically(&path, &loaded.table.to_bytes()) {
         tracing::warn!("cannot keep the compiled geo table in {}: {error}", path.display());
