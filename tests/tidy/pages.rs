@@ -9,6 +9,9 @@ use super::source::{Source, is_word};
 const NUMBERED: [(&str, usize); 6] =
     [("S0-", 56), ("S1-", 40), ("S2-", 29), ("S3-", 23), ("S4-", 15), ("V", 31)];
 
+/// What stands beside the numbered ones.
+const NAMED: [&str; 3] = ["routePriority", "hash numbers", "re-weighting numbers"];
+
 /// The traps, by letter.
 const TRAPS: std::ops::RangeInclusive<char> = 'a'..='l';
 
@@ -69,7 +72,8 @@ pub(crate) fn requirements(path: &str, page: &str, tests: &[String]) -> Vec<Find
 fn required_ids() -> Vec<String> {
     let numbered =
         NUMBERED.iter().flat_map(|(prefix, count)| (1..=*count).map(move |n| format!("{prefix}{n}")));
-    numbered.chain(TRAPS.map(|letter| format!("trap {letter}"))).collect()
+    let named = NAMED.iter().map(|name| (*name).to_owned());
+    numbered.chain(TRAPS.map(|letter| format!("trap {letter}"))).chain(named).collect()
 }
 
 /// Relative links of a page lead to files that are there.
