@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
-use maxminddb::{MaxMindDbError, Reader, WithinOptions};
+use maxminddb::{MaxMindDbError, Metadata, Reader, WithinOptions};
 
 use super::geo::{Database, Place, PlaceId, Spans};
 use super::iso::{Continent, Country};
@@ -65,10 +65,16 @@ impl Database {
     /// Errors: the file is damaged, or no record in it has a country or a continent.
     pub fn from_mmdb(mut bytes: Vec<u8>) -> Result<Self, MmdbError> {
         let epoch_s = cap_build_epoch(&mut bytes);
-        let reader = Reader::from_source(bytes)?;
+        let mut reader = Reader::from_source(bytes.as_slice())?;
+        let metadata = reader.metadata().clone();
+        if metadata.description.is_empty() || metadata.database_type.is_empty() {
+            let labelled = labelled(&metadata);
+            bytes.extend_from_slice(&labelled);
+            reader = Reader::from_source(bytes.as_slice())?;
+        }
         reader.verify()?;
         let mut database = Self::empty();
-        database.build_epoch_s = epoch_s.unwrap_or(reader.metadata().build_epoch);
+        database.build_epoch_s = epoch_s.unwrap_or(metadata.build_epoch);
         let mut records = Records { places: BTreeMap::new(), by_offset: BTreeMap::new(), any_field: false };
         for network in reader.networks(WithinOptions::default())? {
             let found = network?;
@@ -84,7 +90,7 @@ impl Database {
             }
         }
         if !records.any_field {
-            return Err(MmdbError::WrongType(reader.metadata().database_type.chars().take(64).collect()));
+            return Err(MmdbError::WrongType(metadata.database_type.chars().take(64).collect()));
         }
         let mut places: Vec<(Place, PlaceId)> = records.places.into_iter().collect();
         places.sort_by_key(|&(_, id)| id);
@@ -131,13 +137,55 @@ impl Records {
     }
 }
 
+/// What the metadata at the end of a file begins with; the last such place counts.
+const METADATA: &[u8] = b"\xab\xcd\xefMaxMind.com";
+
+/// Metadata that says the same, with a type and a description.
+///
+/// The verifier demands both, though no reader needs them and files in wide use (DB-IP's among them) go without. Behind
+/// the file's own metadata this counts instead; what the verifier looks at beyond those labels is the same.
+fn labelled(metadata: &Metadata) -> Vec<u8> {
+    // Control bytes: the type in the upper three bits (7: map, 2: text, 5: u16, 6: u32), the size in the lower five;
+    // types from 8 on add a byte (u64: 2, array: 4).
+    let mut out = METADATA.to_vec();
+    let text = |out: &mut Vec<u8>, text: &str| {
+        out.push(2 << 5 | text.len() as u8);
+        out.extend_from_slice(text.as_bytes());
+    };
+    out.push(7 << 5 | 9);
+    for (key, value) in [
+        ("binary_format_major_version", metadata.binary_format_major_version),
+        ("binary_format_minor_version", metadata.binary_format_minor_version),
+        ("ip_version", metadata.ip_version),
+        ("record_size", metadata.record_size),
+    ] {
+        text(&mut out, key);
+        out.push(5 << 5 | 2);
+        out.extend_from_slice(&value.to_be_bytes());
+    }
+    text(&mut out, "node_count");
+    out.push(6 << 5 | 4);
+    out.extend_from_slice(&metadata.node_count.to_be_bytes());
+    text(&mut out, "build_epoch");
+    out.extend_from_slice(&[8, 2]);
+    out.extend_from_slice(&metadata.build_epoch.to_be_bytes());
+    text(&mut out, "languages");
+    out.extend_from_slice(&[0, 4]);
+    text(&mut out, "database_type");
+    text(&mut out, "unnamed");
+    text(&mut out, "description");
+    out.push(7 << 5 | 1);
+    text(&mut out, "en");
+    text(&mut out, "none");
+    out
+}
+
 /// The reader refuses a build date that the machine's clock type can't hold, a date alone being no reason to refuse a
 /// file. Such a date is lowered in the bytes and returned as it was.
 fn cap_build_epoch(bytes: &mut [u8]) -> Option<u64> {
     /// The map key, with its control byte (a string of 11 bytes), then the value's (an unsigned 64-bit integer, all 8
     /// bytes present).
     const KEY: &[u8] = b"\x4bbuild_epoch\x08\x02";
-    const METADATA: &[u8] = b"\xab\xcd\xefMaxMind.com";
     let metadata = bytes.windows(METADATA.len()).rposition(|window| window == METADATA)?;
     let metadata = bytes.get_mut(metadata..)?;
     let key = metadata.windows(KEY.len()).position(|window| window == KEY)?;
