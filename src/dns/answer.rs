@@ -100,7 +100,8 @@ impl ServiceAnswers {
     /// Encodes the replies, one a home, by [`RegionId::index`].
     pub fn encode(replies: &[HomeReply]) -> Self {
         let homes: Box<[HomeAnswer]> = replies.iter().map(HomeAnswer::encode).collect();
-        let addresses = |family: fn(&HomeAnswer) -> Option<&Encoded>| homes.iter().any(|home| family(home).is_some());
+        let addresses =
+            |family: fn(&HomeAnswer) -> Option<&Encoded>| homes.iter().any(|home| family(home).is_some());
         let a = addresses(|home| home.encoded(TYPE_A));
         let aaaa = addresses(|home| home.encoded(TYPE_AAAA));
         let every = homes.iter().any(|home| !matches!(home.data, Data::Addresses { .. }));
@@ -209,7 +210,13 @@ impl Encoded {
 
     /// Writes the records into the answer section, beginning with the one at `turn` modulo their number; their owner
     /// stands at `owner` of the message.
-    pub(super) fn write(&self, reply: &mut Reply<'_>, owner: usize, ttl_s: u32, turn: u16) -> Result<(), Full> {
+    pub(super) fn write(
+        &self,
+        reply: &mut Reply<'_>,
+        owner: usize,
+        ttl_s: u32,
+        turn: u16,
+    ) -> Result<(), Full> {
         let room = reply.reserve(self.bytes.len())?;
         let first = usize::from(turn.checked_rem(self.count).unwrap_or(0)) * self.stride;
         let (tail, head) = self.bytes.split_at_checked(first).ok_or(Full)?;
@@ -218,7 +225,9 @@ impl Encoded {
         back.copy_from_slice(tail);
         let (ttl, owner) = (ttl_s.to_be_bytes(), reply::pointer(owner));
         for record in room.chunks_exact_mut(self.stride) {
-            if let Some([o0, o1, _, _, _, _, t0, t1, t2, t3, ..]) = record.first_chunk_mut::<RECORD_HEAD_LEN>() {
+            if let Some([o0, o1, _, _, _, _, t0, t1, t2, t3, ..]) =
+                record.first_chunk_mut::<RECORD_HEAD_LEN>()
+            {
                 [*o0, *o1] = owner;
                 [*t0, *t1, *t2, *t3] = ttl;
             }

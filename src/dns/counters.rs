@@ -18,22 +18,8 @@ pub const DECISION_SLOTS: usize = 65_536;
 
 /// Upper bounds of the response durations' buckets, in nanoseconds; one more bucket holds the rest.
 pub const DURATION_BOUNDS_NS: [u64; 16] = [
-    250,
-    500,
-    1_000,
-    2_000,
-    4_000,
-    8_000,
-    16_000,
-    32_000,
-    64_000,
-    128_000,
-    256_000,
-    512_000,
-    1_000_000,
-    4_000_000,
-    16_000_000,
-    64_000_000,
+    250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 512_000, 1_000_000,
+    4_000_000, 16_000_000, 64_000_000,
 ];
 
 /// An address family.

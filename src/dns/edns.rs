@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::reply::{Full, Reply};
+use super::reply::{Full, Reply, Section};
 use super::wire::{Fault, Rcode};
 use super::{Settings, Transport};
 use crate::region::geo::Subnet;
@@ -149,6 +149,7 @@ impl OptAnswer<'_> {
             put_option_head(reply, TCP_KEEPALIVE, 2)?;
             reply.put(&idle.to_be_bytes())?;
         }
+        reply.count(Section::Additional, 1);
         Ok(())
     }
 }

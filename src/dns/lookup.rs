@@ -68,21 +68,15 @@ impl Lookup<'_, '_, '_, '_> {
 
     fn follow(&mut self, qname: &[u8]) -> Result<(), Full> {
         let mut step = self.visit(qname, HEADER_LEN)?;
-        let mut places = [HEADER_LEN; MAX_ALIASES];
-        for place in 0..MAX_ALIASES {
-            let Step::Alias(name, at) = step else { return Ok(()) };
-            let seen = places.iter().any(|&place| self.reply.has_name_at(place, name.as_wire()));
-            if seen || at + name.as_wire().len() > MAX_POINTER {
-                return Ok(());
+        let mut places = [HEADER_LEN; MAX_ALIASES + 1];
+        for followed in 1..=MAX_ALIASES {
+            let Step::Alias(name, at) = step else { break };
+            let is_loop = places.iter().any(|&place| self.reply.has_name_at(place, name.as_wire()));
+            if is_loop || at + name.as_wire().len() > MAX_POINTER {
+                break;
             }
-            if let Some(free) = places.get_mut(place) {
-                *free = at;
-            }
-            if place + 1 < MAX_ALIASES {
-                step = self.visit(name.as_wire(), at)?;
-            } else {
-                return Ok(());
-            }
+            places[followed] = at;
+            step = self.visit(name.as_wire(), at)?;
         }
         Ok(())
     }

@@ -199,7 +199,10 @@ impl Name {
             at += part.len();
         }
         // Length bytes are below `A`, so folding the whole wire form folds the labels alone.
-        self.bytes.chunks_exact_mut(FOLD_STEP).take(len.div_ceil(FOLD_STEP)).for_each(<[u8]>::make_ascii_lowercase);
+        self.bytes
+            .chunks_exact_mut(FOLD_STEP)
+            .take(len.div_ceil(FOLD_STEP))
+            .for_each(<[u8]>::make_ascii_lowercase);
         self.len = len;
         true
     }

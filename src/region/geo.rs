@@ -63,20 +63,4 @@ pub struct Located {
 
 /// Networks compiled for lookup.
 #[derive(Debug, Default)]
-pub struct GeoTable {
-    fixed: Option<Located>,
-}
-
-impl GeoTable {
-    /// A table that says the same of every client.
-    pub fn fixed(located: Located) -> Self {
-        Self { fixed: Some(located) }
-    }
-
-    /// Where a client is: by its subnet, else by its source address.
-    pub fn locate(&self, subnet: Option<Subnet>, source: IpAddr) -> Located {
-        let _ = (subnet, source);
-        let nowhere = Located { home: RegionId(0), by: By::Unmapped, scope: 0 };
-        self.fixed.unwrap_or(nowhere)
-    }
-}
+pub struct GeoTable {}
