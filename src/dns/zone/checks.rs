@@ -54,14 +54,10 @@ fn check_sets(draft: &Draft<'_>, name: &Name, node: &DraftNode, report: &mut Rep
             let text = format!("{rtype} at the wildcard {} has no meaning", Written(name));
             report.error(draft.file, Fault::new(set.spot(), text, "see RFC 4592 4.2 and 4.4"));
         }
-        if rtype == Rtype::DNAME {
-            if let Some((_, second)) = set.records.get(1) {
-                let text = format!("{} has two DNAME records", Written(name));
-                report.error(
-                    draft.file,
-                    Fault::new(*second, text, "a name is redirected to one place (RFC 6672 2.4)"),
-                );
-            }
+        if let (Rtype::DNAME, Some((_, second))) = (rtype, set.records.get(1)) {
+            let text = format!("{} has two DNAME records", Written(name));
+            let hint = "a name is redirected to one place: RFC 6672 2.4";
+            report.error(draft.file, Fault::new(*second, text, hint));
         }
     }
 }
@@ -82,7 +78,7 @@ fn check_alias(draft: &Draft<'_>, name: &Name, node: &DraftNode, report: &mut Re
             Written(name),
             other.line
         );
-        report.error(draft.file, Fault::new(spot, text, "an alias has no other data (RFC 1034 3.6.2)"));
+        report.error(draft.file, Fault::new(spot, text, "an alias has no other data: RFC 1034 3.6.2"));
     }
 }
 
@@ -95,7 +91,7 @@ fn check_below_dname(draft: &Draft<'_>, name: &Name, node: &DraftNode, report: &
             Written(above),
             dname.spot().line,
         );
-        report.error(draft.file, Fault::new(set.spot(), text, "nothing may (RFC 6672 2.4)"));
+        report.error(draft.file, Fault::new(set.spot(), text, "nothing may: RFC 6672 2.4"));
     }
 }
 
@@ -151,7 +147,7 @@ fn check_targets(draft: &Draft<'_>, name: &Name, node: &DraftNode, report: &mut 
             let occluded = draft.cut_of(&target).is_some();
             if !occluded && draft.set(&target, Rtype::CNAME).is_some() {
                 let text = format!("{rtype} of {} points to {}, an alias", Written(name), Written(&target));
-                let hint = "point to the name that has the addresses (RFC 2181 10.3)";
+                let hint = "point to the name that has the addresses: RFC 2181 10.3";
                 report.warn(draft.file, Fault::new(*spot, text, hint));
             } else if rtype == Rtype::NS && lacks_address(draft, &target) {
                 let glue = cut.is_some_and(|cut| name::is_at_or_below(&target, cut));

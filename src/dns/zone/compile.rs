@@ -92,10 +92,11 @@ impl Compiler {
             .collect();
         for (name, wildcard) in wildcards {
             let (At::Node { node, .. }, Some(above)) = (wildcard.at, name::parent(&name)) else { continue };
-            if let Some(Entry { zone, at: At::Node { wildcard: below, .. } }) = self.entries.get_mut(above) {
-                if *zone == wildcard.zone {
+            match self.entries.get_mut(above) {
+                Some(Entry { zone, at: At::Node { wildcard: below, .. } }) if *zone == wildcard.zone => {
                     *below = Some(node);
                 }
+                _ => {}
             }
         }
     }

@@ -104,7 +104,7 @@ impl<'f> Draft<'f> {
                 set.ttl_s,
                 Written(&owner),
             );
-            report.warn(self.file, Fault::new(spot, text, "one RRset has one TTL (RFC 2181 5.2)"));
+            report.warn(self.file, Fault::new(spot, text, "one RRset has one TTL: RFC 2181 5.2"));
             set.ttl_s = lowest_s;
         }
         set.records.push((data, spot));

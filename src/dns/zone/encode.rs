@@ -51,9 +51,7 @@ pub(super) fn negative_soa(set: &DraftSet) -> Box<[u8]> {
 
 /// The serial of SOA data.
 pub(super) fn serial(set: &DraftSet) -> u32 {
-    let data = set.records.first().map_or(&[][..], |(data, _)| data);
-    let fields = data.len().checked_sub(20).and_then(|at| data.get(at..));
-    fields.and_then(|fields| fields.first_chunk()).map_or(0, |serial| u32::from_be_bytes(*serial))
+    set.records.first().map_or(0, |(data, _)| master::soa_serial(data))
 }
 
 /// The referral to the zone at `owner`, which has an NS set.

@@ -10,8 +10,10 @@ use super::report::Report;
 use super::text::{Entries, Entry, Fault, Spot, Token};
 use super::{rdata, ttl};
 
-/// Fields of SOA data after its two names, and the one that RFC 2308 takes negative TTLs from.
-const SOA_MINIMUM_FROM_END: usize = 4;
+/// Length of the minimum, the last field of SOA data, in bytes (RFC 1035 3.3.13).
+const SOA_MINIMUM_LEN: usize = 4;
+/// Length of the five numbers of SOA data, of which the serial is the first, in bytes.
+const SOA_NUMBERS_LEN: usize = 20;
 
 /// One record, as the file has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub(super) fn read(file: &ZoneFile, report: &mut Report) -> Master {
             Ok(None) => {}
             Err(fault) => {
                 master.broken = true;
+                // The file is refused: later records need not be told that this one would have given them a TTL.
+                reader.last_ttl_s.get_or_insert(0);
                 reader.report.error(file, fault);
             }
         }
@@ -121,8 +125,7 @@ impl Reader<'_> {
             }
             "$TTL" => {
                 let token = only(name, arguments, end)?;
-                let ttl_s = ttl::parse(token.raw).map_err(|why| Fault::new(token.spot, why, ttl::FORM))?;
-                self.default_ttl_s = Some(ttl_s);
+                self.default_ttl_s = Some(read_ttl(token)?);
             }
             "$INCLUDE" | "$GENERATE" => {
                 return Err(Fault::new(
@@ -134,7 +137,7 @@ impl Reader<'_> {
             _ => {
                 return Err(Fault::new(
                     name.spot,
-                    format!("no directive is called {}", name.raw),
+                    format!("no directive is called {}", name.excerpt()),
                     "there are $ORIGIN and $TTL; a name that begins with a dollar is written \\$",
                 ));
             }
@@ -153,7 +156,7 @@ impl Reader<'_> {
             fields = rest;
             // Types first: no class has a type's mnemonic, but for ANY, which is neither in a zone.
             if ttl_s.is_none() && field.raw.starts_with(|first: char| first.is_ascii_digit()) {
-                ttl_s = Some(ttl::parse(field.raw).map_err(|why| Fault::new(field.spot, why, ttl::FORM))?);
+                ttl_s = Some(read_ttl(field)?);
             } else if let Ok(rtype) = Rtype::from_str(field.raw) {
                 break (rtype, field.spot);
             } else if let (false, Ok(class)) = (class_seen, Class::from_str(field.raw)) {
@@ -194,7 +197,13 @@ impl Reader<'_> {
 
 /// The last field of SOA data, in seconds.
 pub(super) fn soa_minimum(data: &[u8]) -> u32 {
-    data.last_chunk::<SOA_MINIMUM_FROM_END>().map_or(0, |minimum| u32::from_be_bytes(*minimum))
+    data.last_chunk::<SOA_MINIMUM_LEN>().map_or(0, |minimum| u32::from_be_bytes(*minimum))
+}
+
+/// The first number of SOA data.
+pub(super) fn soa_serial(data: &[u8]) -> u32 {
+    let numbers = data.last_chunk::<SOA_NUMBERS_LEN>();
+    numbers.and_then(|numbers| numbers.first_chunk()).map_or(0, |serial| u32::from_be_bytes(*serial))
 }
 
 fn only<'e, 't>(name: &Token<'_>, arguments: &'e [Token<'t>], end: Spot) -> Result<&'e Token<'t>, Fault> {
@@ -205,6 +214,12 @@ fn only<'e, 't>(name: &Token<'_>, arguments: &'e [Token<'t>], end: Spot) -> Resu
     }
 }
 
+/// Reads a token as a TTL.
+pub(super) fn read_ttl(token: &Token<'_>) -> Result<u32, Fault> {
+    ttl::parse(token.raw)
+        .map_err(|error| Fault::new(token.spot, format!("`{}` {}", token.excerpt(), error.text()), ttl::FORM))
+}
+
 fn in_class(class: Class, spot: Spot) -> Result<(), Fault> {
     if class == Class::IN {
         return Ok(());
@@ -213,8 +228,8 @@ fn in_class(class: Class, spot: Spot) -> Result<(), Fault> {
 }
 
 fn unknown_type(field: &Token<'_>) -> Fault {
-    let hint = "any type can be written as TYPE65280 \\# LENGTH HEX (RFC 3597)";
-    Fault::new(field.spot, format!("`{}` is no record type", field.raw), hint)
+    let hint = "any type can be written in the generic form of RFC 3597: TYPE65280 \\# LENGTH HEX";
+    Fault::new(field.spot, format!("`{}` is no record type", field.excerpt()), hint)
 }
 
 /// Types that are no data: 0, OPT, and the query and meta types (RFC 6895 3.1).

@@ -127,11 +127,11 @@ impl fmt::Display for Written<'_> {
             for &byte in label {
                 match byte {
                     b'.' | b'\\' | b'"' | b';' | b'(' | b')' | b'@' | b'$' => {
-                        write!(f, "\\{}", char::from(byte))?
+                        write!(f, "\\{}", char::from(byte))
                     }
-                    0x21..=0x7e => write!(f, "{}", char::from(byte))?,
-                    _ => write!(f, "\\{byte:03}")?,
-                }
+                    0x21..=0x7e => write!(f, "{}", char::from(byte)),
+                    _ => write!(f, "\\{byte:03}"),
+                }?;
             }
         }
         Ok(())

@@ -13,9 +13,9 @@ use domain::dep::octseq::Parser;
 use domain::rdata::AllRecordData;
 use domain::zonefile::inplace::{Entry, Zonefile};
 
+use super::master::read_ttl;
 use super::name::{self, Written};
 use super::text::{Fault, Spot, Token};
-use super::ttl;
 
 /// Encodes the data of one record of type `rtype`: `tokens` is what follows the type, which stands at `spot`.
 pub(super) fn encode(
@@ -24,6 +24,9 @@ pub(super) fn encode(
     origin: &[u8],
     spot: Spot,
 ) -> Result<Vec<u8>, Fault> {
+    if tokens.is_empty() {
+        return Err(fault(rtype, spot, "it has no data"));
+    }
     let line = Line::render(rtype, tokens, origin)?;
     let mut scanner = Zonefile::from(line.text.as_str());
     let record = match scanner.next_entry() {
@@ -98,11 +101,13 @@ fn fault(rtype: Rtype, spot: Spot, why: &str) -> Fault {
     let form = form(rtype);
     let hint = if form.is_empty() { String::new() } else { format!("it takes {form}") };
     let why = match why {
+        "bad charstr" => "a text is longer than 255 bytes",
+        "decimal number overflow" => "the number is too large",
+        "expected decimal number" => "a number is expected here",
+        "generic data has incorrect length" => "the length in front of its data is wrong",
         "unexpected end of entry" | "short buffer" => "something is missing at its end",
         "trailing tokens" => "it ends here, but the line goes on",
-        "unknown record type with concrete data" => {
-            "only its generic form is understood (RFC 3597: \\# LENGTH HEX)"
-        }
+        "unknown record type with concrete data" => "only its generic form is understood: \\# LENGTH HEX",
         "" => "its data is malformed",
         other => other,
     };
@@ -129,7 +134,7 @@ impl Line {
             if names.contains(&position) {
                 line.push_name(token, origin)?;
             } else if rtype == Rtype::SOA && !generic && position > 2 && !token.quoted {
-                let seconds = ttl::parse(token.raw).map_err(|why| Fault::new(token.spot, why, ttl::FORM))?;
+                let seconds = read_ttl(token)?;
                 line.push(format_args!("{seconds}"));
             } else {
                 line.push_text(token);
@@ -154,13 +159,13 @@ impl Line {
         Ok(())
     }
 
-    /// Bytes outside ASCII become decimal escapes: TXT may hold UTF-8, which the scanner refuses.
+    /// What is not printable ASCII becomes decimal escapes: texts may hold UTF-8 and tabs, which the scanner refuses.
     fn push_text(&mut self, token: &Token<'_>) {
         if token.quoted {
             self.text.push('"');
         }
         for character in token.raw.chars() {
-            if character.is_ascii() && character != '\r' {
+            if matches!(character, ' '..='~') {
                 self.text.push(character);
             } else {
                 for &byte in character.encode_utf8(&mut [0; 4]).as_bytes() {
@@ -199,7 +204,7 @@ pub(super) fn read_name(token: &Token<'_>, origin: &[u8]) -> Result<name::Name, 
         return Ok(origin.into());
     }
     name::parse(token.raw, origin).map_err(|error| {
-        Fault::new(token.spot, format!("`{}` is no name: {}", token.raw, error.text()), error.hint())
+        Fault::new(token.spot, format!("`{}` is no name: {}", token.excerpt(), error.text()), error.hint())
     })
 }
 

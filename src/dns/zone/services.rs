@@ -1,5 +1,7 @@
 //! Services bound to their names: each must lie in a zone, and must not clash with what the zone says.
 
+use std::collections::BTreeMap;
+
 use domain::base::iana::Rtype;
 
 use super::super::answer::ServiceIndex;
@@ -35,10 +37,12 @@ pub(super) fn bind(
     services: &[BoundService],
     report: &mut Report,
 ) -> usize {
+    let apexes: BTreeMap<Name, usize> =
+        drafts.iter().enumerate().map(|(position, draft)| (draft.apex.clone(), position)).collect();
     let mut bound = 0;
     for (index, service) in services.iter().enumerate() {
         let index = ServiceIndex::try_from(index).unwrap_or(ServiceIndex::MAX);
-        match bind_one(drafts, unread, services, index, service) {
+        match bind_one(drafts, &apexes, unread, services, index) {
             Ok(()) => bound += 1,
             Err(None) => {}
             Err(Some(Refusal { text, hint })) => report.service(index, service.line, text, hint),
@@ -49,22 +53,23 @@ pub(super) fn bind(
 
 fn bind_one(
     drafts: &mut [Draft<'_>],
+    apexes: &BTreeMap<Name, usize>,
     unread: &[Name],
     services: &[BoundService],
     index: ServiceIndex,
-    service: &BoundService,
 ) -> Result<(), Option<Refusal>> {
+    let Some(service) = services.get(index as usize) else { return Err(None) };
     let name = name::parse(&service.name, name::ROOT).map_err(|error| {
         let text = format!("service `{}` is no name: {}", service.name, error.text());
         Some(Refusal::new(text, error.hint()))
     })?;
     let name: Name = name.to_ascii_lowercase().into();
-    let holds = |draft: &&mut Draft<'_>| name::is_at_or_below(&name, &draft.apex);
-    let zone = drafts.iter_mut().filter(holds).max_by_key(|draft| draft.apex.len());
-    let Some(draft) = zone else {
-        if unread.iter().any(|apex| name::is_at_or_below(&name, apex)) {
-            return Err(None);
-        }
+    let zone = name::ancestors(&name).find_map(|above| apexes.get_key_value(above));
+    let apex_len = zone.map_or(0, |(apex, _)| apex.len());
+    if unread.iter().any(|apex| apex.len() > apex_len && name::is_at_or_below(&name, apex)) {
+        return Err(None);
+    }
+    let Some(draft) = zone.and_then(|(_, &position)| drafts.get_mut(position)) else {
         return Err(Some(outside(drafts, &name)));
     };
     refuse(draft, services, &name, service).map_or(Ok(()), |refusal| Err(Some(refusal)))?;

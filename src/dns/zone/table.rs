@@ -89,7 +89,7 @@ impl Table {
     /// The closest encloser (RFC 4592 3.3.1): the nearest name above this one that exists.
     pub(super) fn encloser(&self, name: &[u8]) -> Option<(&[u8], Entry)> {
         let (shallowest, deepest) = self.labels;
-        let labels = name::labels(name).count();
+        let labels = name::ancestors(name).count().saturating_sub(1);
         let skipped = labels.saturating_sub(deepest).max(1);
         let left = (labels + 1).saturating_sub(shallowest.saturating_add(skipped));
         name::ancestors(name).skip(skipped).take(left).find_map(|above| {

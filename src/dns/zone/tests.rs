@@ -30,11 +30,6 @@ fn zones(files: &[(&str, &str)], services: &[BoundService]) -> Zones {
     zones
 }
 
-fn warnings(text: &str) -> Vec<String> {
-    let (_, warnings) = Zones::build(&[file("zones/example.zone", text)], &[]).unwrap();
-    warnings.iter().map(ToString::to_string).collect()
-}
-
 fn wire(name: &str) -> Vec<u8> {
     name::parse(name, name::ROOT).unwrap().to_ascii_lowercase()
 }

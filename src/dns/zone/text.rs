@@ -3,6 +3,9 @@
 //! Every token keeps its line and column, and a fault spoils only the entry it stands in, so that all faults of a
 //! file are found in one reading.
 
+/// Longest part of a token that a message shows, in characters.
+const MAX_EXCERPT_CHARS: usize = 40;
+
 /// A place in the text: line and column in characters, both from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Spot {
@@ -34,6 +37,16 @@ pub(super) struct Token<'t> {
     /// Nothing stood between it and the token before: `key="value"`.
     pub(super) glued: bool,
     pub(super) spot: Spot,
+}
+
+impl<'t> Token<'t> {
+    /// What of it a message shows.
+    pub(super) fn excerpt(&self) -> std::borrow::Cow<'t, str> {
+        match self.raw.char_indices().nth(MAX_EXCERPT_CHARS) {
+            None => self.raw.into(),
+            Some((end, _)) => format!("{}…", self.raw.get(..end).unwrap_or_default()).into(),
+        }
+    }
 }
 
 /// One line, or several held together by parentheses. Has at least one token.

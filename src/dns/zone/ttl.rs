@@ -5,12 +5,28 @@ pub(super) const MAX_TTL_S: u32 = 0x7fff_ffff;
 
 /// How a TTL is written, for hints.
 pub(super) const FORM: &str =
-    "seconds, or numbers with the units w d h m s, as in `1h30m`; at most 2147483647 seconds";
+    "it takes seconds, or numbers with the units w d h m s, as in `1h30m`; at most 2147483647 seconds";
 
-/// Reads a span in seconds. Errors: neither digits nor numbers with units, or too large.
-pub(super) fn parse(text: &str) -> Result<u32, String> {
-    let bad = || format!("`{text}` is no time to live");
-    let mut total: u64 = 0;
+/// Why a text is not a TTL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TtlError {
+    Malformed,
+    TooLong,
+}
+
+impl TtlError {
+    /// What is wrong, after the text.
+    pub(super) const fn text(self) -> &'static str {
+        match self {
+            Self::Malformed => "is no time to live",
+            Self::TooLong => "is too long a time",
+        }
+    }
+}
+
+/// Reads a span in seconds.
+pub(super) fn parse(text: &str) -> Result<u32, TtlError> {
+    let mut total_s: u64 = 0;
     let mut number: Option<u64> = None;
     let mut units = false;
     for character in text.chars() {
@@ -24,20 +40,17 @@ pub(super) fn parse(text: &str) -> Result<u32, String> {
             'h' => 3_600,
             'm' => 60,
             's' => 1,
-            _ => return Err(bad()),
+            _ => return Err(TtlError::Malformed),
         };
-        total = total.saturating_add(number.take().ok_or_else(bad)?.saturating_mul(unit_s));
+        let count = number.take().ok_or(TtlError::Malformed)?;
+        total_s = total_s.saturating_add(count.saturating_mul(unit_s));
         units = true;
     }
     // Digits without a unit are seconds only when they stand alone: `1h30` is more likely half a thought.
-    match number {
-        Some(seconds) if !units => total = seconds,
-        Some(_) => return Err(bad()),
-        None if !units => return Err(bad()),
-        None => {}
+    match (number, units) {
+        (Some(seconds), false) => total_s = seconds,
+        (None, true) => {}
+        _ => return Err(TtlError::Malformed),
     }
-    match u32::try_from(total) {
-        Ok(seconds) if seconds <= MAX_TTL_S => Ok(seconds),
-        _ => Err(format!("`{text}` is too long a time")),
-    }
+    u32::try_from(total_s).ok().filter(|&seconds| seconds <= MAX_TTL_S).ok_or(TtlError::TooLong)
 }

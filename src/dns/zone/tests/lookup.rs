@@ -52,7 +52,11 @@ fn rfc4592_2_2_2_empty_non_terminals_exist_and_block_the_wildcard() {
 fn rfc4592_2_1_1_an_asterisk_is_special_only_as_a_whole_first_label() {
     let zones = zone(&format!("{HEAD}*a TXT one\nb.*.c TXT two\n\\042.d TXT three\n"));
     assert_eq!(look(&zones, "xa.example", "TXT"), "no name in example");
-    assert_eq!(look(&zones, "b.x.c.example", "TXT"), "no data", "*.c is an empty non-terminal and a wildcard");
+    assert_eq!(
+        look(&zones, "b.x.c.example", "TXT"),
+        "no data",
+        "*.c is an empty non-terminal and a wildcard"
+    );
     assert_eq!(look(&zones, "x.d.example", "TXT"), "three", "\\042 is an asterisk");
 }
 
@@ -121,6 +125,19 @@ fn rfc1035_2_3_4_the_longest_names_and_labels_are_found() {
 }
 
 #[test]
+fn names_of_as_many_labels_as_there_can_be_are_found_missed_and_synthesised() {
+    let deepest = format!("{}example", "a.".repeat(123));
+    assert_eq!(wire(&deepest).len(), 255);
+    let deep = zone(&format!("{HEAD}{deepest}. TXT deepest\n"));
+    assert_eq!(look(&deep, &deepest, "TXT"), "deepest");
+    assert_eq!(look(&deep, &deepest[2..], "TXT"), "no data");
+    assert_eq!(look(&deep, &deepest.replacen('a', "b", 1), "TXT"), "no name in example");
+    let flat = zone(&format!("{HEAD}* TXT wild\n"));
+    assert_eq!(look(&flat, &deepest, "TXT"), "wild");
+    assert_eq!(look(&flat, &deepest.replace("example", "elsewhr"), "TXT"), "outside");
+}
+
+#[test]
 fn rfc6672_2_3_a_dname_does_not_redirect_its_own_name() {
     let zones = zone(&format!("{HEAD}old TXT here\nold DNAME new.other.net.\n"));
     assert_eq!(look(&zones, "old.example", "TXT"), "here");
@@ -136,7 +153,10 @@ fn rfc6672_2_3_a_dname_does_not_redirect_its_own_name() {
 fn the_root_and_a_top_level_domain_can_be_zones() {
     let zones = zones(
         &[
-            ("zones/root.zone", ". 60 SOA a.net. b.net. 1 2 3 4 5\n. NS a.net.\n. TXT root\na.net. A 192.0.2.1\n"),
+            (
+                "zones/root.zone",
+                ". 60 SOA a.net. b.net. 1 2 3 4 5\n. NS a.net.\n. TXT root\na.net. A 192.0.2.1\n",
+            ),
             ("zones/org.zone", "org. 60 SOA a.net. b.net. 1 2 3 4 5\norg. NS a.net.\nx TXT of-org\n"),
         ],
         &[],
@@ -150,10 +170,8 @@ fn the_root_and_a_top_level_domain_can_be_zones() {
 
 #[test]
 fn a_zone_inside_a_zone_answers_for_its_own_names_delegated_or_not() {
-    let outer = format!(
-        "{HEAD}* TXT outer\nin NS ns.in\nin DS 1 13 2 {}\nns.in A 192.0.2.1\n",
-        "ab".repeat(32)
-    );
+    let outer =
+        format!("{HEAD}* TXT outer\nin NS ns.in\nin DS 1 13 2 {}\nns.in A 192.0.2.1\n", "ab".repeat(32));
     let zones = zones(
         &[
             ("zones/example.zone", &outer),
@@ -189,14 +207,19 @@ fn rfc4035_3_1_4_1_ds_at_a_cut_is_kept_for_this_side() {
 #[test]
 fn services_answer_at_plain_wildcard_and_apex_names() {
     let services = ["www.example", "*.example", "example", "*.deep.example"].map(service);
-    let zones = zones(&[("zones/example.zone", &format!("{HEAD}host TXT static\nwww TXT beside\n"))], &services);
+    let zones =
+        zones(&[("zones/example.zone", &format!("{HEAD}host TXT static\nwww TXT beside\n"))], &services);
     assert_eq!(zones.services_bound(), 4);
     assert_eq!(look(&zones, "www.example", "A"), "service 0");
     assert_eq!(look(&zones, "any.example", "A"), "service 1");
     assert_eq!(look(&zones, "x.y.example", "A"), "service 1");
     assert_eq!(look(&zones, "example", "A"), "service 2");
     assert_eq!(look(&zones, "x.deep.example", "A"), "service 3");
-    assert_eq!(look(&zones, "deep.example", "A"), "no data", "an empty non-terminal blocks the wildcard service");
+    assert_eq!(
+        look(&zones, "deep.example", "A"),
+        "no data",
+        "an empty non-terminal blocks the wildcard service"
+    );
     assert_eq!(look(&zones, "host.example", "TXT"), "static");
     let Found::Node { node, .. } = zones.find(&wire("www.example")) else { panic!() };
     assert_eq!(node.rrsets.len(), 1, "static data stands beside a service");

@@ -50,7 +50,10 @@ fn rfc1034_4_3_2_step_6_targets_bring_their_static_addresses() {
                 @ MX 10 mail\n@ MX 20 mail\nmail A 192.0.2.2\n_x._tcp SRV 0 0 1 mail\nplain TXT x\n";
     let zones = zones(&[("zones/example.zone", text)], &services);
     let ns = rrset(&zones, "example", 2);
-    assert_eq!(ns.additional_count, 2, "the service's addresses are not fixed, the other zone's are not ours");
+    assert_eq!(
+        ns.additional_count, 2,
+        "the service's addresses are not fixed, the other zone's are not ours"
+    );
     assert_eq!(*ns.additional_lens, [27, 39]);
     assert_eq!(ns.additional[..27], *b"\x03ns1\x07example\0\0\x01\0\x01\0\0\x01\x2c\0\x04\xc0\0\x02\x01");
     assert_eq!(rrset(&zones, "example", 15).additional_count, 1, "each target once");
@@ -81,7 +84,9 @@ fn rfc1035_5_1_origin_at_parentheses_comments_and_inherited_owners() {
     assert_eq!(rrset(&zones, "www.sub.example", 16).bytes[12..], *b"\x03a;b\x03c d");
     assert_eq!(rrset(&zones, "here.sub.example", 15).bytes[12..], *b"\0\x05\x03sub\x07example\0");
     assert_eq!(rrset(&zones, "example", 2).bytes[6..10], 5400_u32.to_be_bytes());
-    assert_eq!(rrset(&zones, "example", 6).bytes[22..26], 1_u32.to_be_bytes());
+    let soa = &rrset(&zones, "example", 6).bytes;
+    let times: Vec<u8> = [1, 3600, 7200, 10800, 240_u32].map(u32::to_be_bytes).concat();
+    assert!(soa.ends_with(&times), "{soa:?}");
 }
 
 #[test]
@@ -97,7 +102,9 @@ fn rfc3597_5_generic_forms_of_unknown_and_known_types() {
 
 #[test]
 fn ttl_is_the_stated_one_else_the_default_else_the_last() {
-    let ttl = |zones: &Zones, name: &str| u32::from_be_bytes(rrset(zones, name, 16).bytes[6..10].try_into().unwrap());
+    let ttl = |zones: &Zones, name: &str| {
+        u32::from_be_bytes(rrset(zones, name, 16).bytes[6..10].try_into().unwrap())
+    };
     let zones = zone(&format!("{HEAD}a TXT x\nb 1w2d TXT x\nc TXT x\n$TTL 7\nd TXT x\ne 8 TXT x\nf TXT x\n"));
     let ttls = ["a", "b", "c", "d", "e", "f"].map(|name| ttl(&zones, &format!("{name}.example")));
     assert_eq!(ttls, [300, 777_600, 777_600, 7, 8, 7]);
@@ -129,7 +136,10 @@ fn duplicates_are_dropped_and_the_lowest_ttl_holds_for_the_set() {
     let text = format!("{HEAD}a 60 A 192.0.2.1\na 60 A 192.0.2.1\na 30 A 192.0.2.2\n");
     let (zones, warnings) = Zones::build(&[file("zones/example.zone", &text)], &[]).unwrap();
     let set = rrset(&zones, "a.example", 1);
-    assert_eq!((set.count, &set.bytes[6..10], &set.bytes[22..26]), (2, &[0, 0, 0, 30][..], &[0, 0, 0, 30][..]));
+    assert_eq!(
+        (set.count, &set.bytes[6..10], &set.bytes[22..26]),
+        (2, &[0, 0, 0, 30][..], &[0, 0, 0, 30][..])
+    );
     assert_eq!(warnings.len(), 2);
 }
 
@@ -142,6 +152,35 @@ fn the_zone_that_ships_is_clean_and_leaves_room_for_its_services() {
     assert_eq!(look(&zones, "shop.gslb.example.com", "CNAME"), "www.gslb.example.com");
     assert_eq!(look(&zones, "feature-1.preview.gslb.example.com", "A"), "192.0.2.81");
     assert_eq!(look(&zones, "_tcp.gslb.example.com", "A"), "no data");
-    assert_eq!(look(&zones, "host.lab.gslb.example.com", "A"), "gslb.example.com refers to lab.gslb.example.com");
+    assert_eq!(
+        look(&zones, "host.lab.gslb.example.com", "A"),
+        "gslb.example.com refers to lab.gslb.example.com"
+    );
     assert_eq!(look(&zones, "nope.gslb.example.com", "A"), "no name in gslb.example.com");
+}
+
+/// A message with these records as its answer, to the question `x.example`.
+fn message(answers: u16, records: &[u8]) -> hickory_proto::op::Message {
+    let counts = [1, answers, 0, 0].map(u16::to_be_bytes).concat();
+    let bytes = [&[0, 0, 0x84, 0][..], &counts, b"\x01x\x07example\0\0\x01\0\x01", records].concat();
+    hickory_proto::op::Message::from_vec(&bytes).unwrap()
+}
+
+#[test]
+fn another_implementation_decodes_every_set_referral_and_additional_record() {
+    let text = include_str!("../../../../zones/gslb.example.com.zone");
+    let zones = zones(&[("zones/gslb.example.com.zone", text)], &[]);
+    let mut sets = 0;
+    for rrset in zones.nodes.iter().flat_map(|node| &node.rrsets) {
+        assert_eq!(message(rrset.count, &rrset.bytes).answers.len(), usize::from(rrset.count));
+        let additional = message(rrset.additional_count, &rrset.additional);
+        assert_eq!(additional.answers.len(), usize::from(rrset.additional_count));
+        sets += 1;
+    }
+    for cut in &zones.cuts {
+        assert_eq!(message(cut.glue.len() as u16, &cut.glue.concat()).answers.len(), cut.glue.len());
+    }
+    let negative = [b"\xc0\x0c", &*zones.zones[0].negative_soa].concat();
+    assert_eq!(message(1, &negative).answers[0].ttl, 30);
+    assert_eq!((sets, zones.cuts.len()), (19, 1));
 }
