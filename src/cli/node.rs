@@ -26,7 +26,7 @@ use crate::control::load::{LoadErrors, LoadOptions, Loaded, load_named, parse};
 use crate::control::recorder::{Recorder, read_saved};
 use crate::control::saved::Saved;
 use crate::control::{Clock, run};
-use crate::dns::Counters;
+use crate::dns::Worker;
 use crate::probe::{ClientError, Runner};
 use crate::serve::admin::{self, AdminState, ExtraRoutes};
 use crate::serve::{self, BindError, Bound, Serving};
@@ -162,8 +162,8 @@ impl Node {
         let mut counters = Vec::new();
         let serving = bound.map(|bound| {
             serve::start(bound, &reader, clock, || {
-                let worker = Counters::worker();
-                counters.push(worker.counters());
+                let worker = Worker::new();
+                counters.push(worker.shared());
                 worker
             })
         });
