@@ -78,9 +78,9 @@ fn unknown_options_are_ignored_and_not_echoed() {
 fn a_subnet_is_echoed_byte_for_byte_with_the_scope_of_the_decision() {
     let v6 = [0, 2, 56, 0, 0x20, 1, 0xd, 0xb8, 0, 0, 1];
     let one_bit = [0, 1, 1, 0, 0x80];
-    for option in [&V4[..], &v6, &one_bit] {
+    for (option, scope) in [(&V4[..], 22), (&v6, 22), (&one_bit, 3)] {
         let echoed = ask_with("www", A, &[(SUBNET, option)]).option(SUBNET).unwrap();
-        assert_eq!(echoed[3], 22);
+        assert_eq!(echoed[3], scope);
         assert_eq!([&echoed[..3], &[0], &echoed[4..]].concat(), option);
     }
 }

@@ -133,7 +133,7 @@ fn queries_and_answers_are_counted_by_kind() {
     let counters = ask("www", AAAA).worker.shared();
     assert_eq!(counters.queries(Transport::Udp, counters::Family::V4, counters::QueryType::Aaaa), 1);
     assert_eq!(counters.responses(Transport::Udp, wire::Rcode::NoError), 1);
-    assert_eq!(counters.lookups(By::Country), 1);
+    assert_eq!(counters.lookups(By::Network), 1);
     assert_eq!(counters.decisions(10), 1);
     let counters = ask("nothing", 4711).worker.shared();
     assert_eq!(counters.queries(Transport::Udp, counters::Family::V4, counters::QueryType::Other), 1);

@@ -8,7 +8,7 @@ use super::answer::{AnswerTable, HomeReply, Records, ServiceAnswers, Slot, TtlRu
 use super::zone::{BoundService, ZoneFile, Zones};
 use super::*;
 use crate::region::RegionId;
-use crate::region::geo::{By, Located};
+use crate::region::geo::{By, Network, Rules};
 
 mod edns_options;
 mod header;
@@ -36,8 +36,20 @@ enum Kind {
     Many,
 }
 
-/// Two homes, cn (0) and eu (1), whose answers differ in the third byte of their addresses; `home` is everybody's.
-fn view_at(home: usize, by: By, scope: u8) -> View {
+/// Two homes, cn (0) and eu (1), whose answers differ in the third byte of their addresses. The peer and every subnet
+/// that the tests name have their home at `home`: they lie in networks of 22 bits.
+fn view_at(home: usize) -> View {
+    let networks = [("192.0.0.0", 22), ("2001:c00::", 22)]
+        .map(|(addr, len)| (Network::around(addr.parse().unwrap(), len).unwrap(), region(home)));
+    let elsewhere = region(usize::from(home == 0));
+    view_with(&Rules { networks: networks.to_vec(), ..Rules::everybody(elsewhere) })
+}
+
+fn region(index: usize) -> RegionId {
+    RegionId::new(index).unwrap()
+}
+
+fn view_with(rules: &Rules) -> View {
     let bound: Vec<BoundService> = SERVICES
         .iter()
         .map(|&(name, kind)| BoundService {
@@ -50,10 +62,9 @@ fn view_at(home: usize, by: By, scope: u8) -> View {
         .collect();
     let file = ZoneFile { path: "zones/gslb.example.com.zone".into(), text: ZONE.to_owned() };
     let (zones, _) = Zones::build(&[file], &bound).unwrap();
-    let located = Located { home: RegionId::new(home).unwrap(), by, scope };
     View {
         zones: Arc::new(zones),
-        geo: Arc::new(GeoTable::fixed(located)),
+        geo: Arc::new(GeoTable::build(rules, None)),
         answers: AnswerTable::new(SERVICES.iter().map(|&(_, kind)| Arc::new(answers(kind))).collect()),
         settings: Arc::new(Settings {
             max_udp_size: 1232,
@@ -65,7 +76,7 @@ fn view_at(home: usize, by: By, scope: u8) -> View {
 }
 
 fn view() -> View {
-    view_at(0, By::Country, 22)
+    view_at(0)
 }
 
 fn answers(kind: Kind) -> ServiceAnswers {

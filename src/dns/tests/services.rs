@@ -10,7 +10,7 @@ fn ask_at(view: &View, name: &str, qtype: u16, id: u16) -> Answer {
 
 #[test]
 fn each_home_gets_its_own_regions_addresses_of_both_families() {
-    let (cn, eu) = (view_at(0, By::Country, 22), view_at(1, By::Country, 22));
+    let (cn, eu) = (view_at(0), view_at(1));
     assert_eq!(
         ask_at(&cn, "www", A, 0).answers(),
         ["www 30 A 192.0.0.1", "www 30 A 192.0.0.2", "www 30 A 192.0.0.3"]
@@ -68,7 +68,7 @@ fn a_type_that_the_service_does_not_have_is_nodata_whoever_asks() {
             "{:?}",
             answer.authorities()
         );
-        assert_eq!(answer.worker.shared().lookups(By::Country), 0, "nobody looks up who asks");
+        assert_eq!(answer.worker.shared().lookups(By::Network), 0, "nobody looks up who asks");
     }
 }
 
@@ -92,14 +92,14 @@ fn a_service_that_fails_on_purpose_is_servfail_with_the_scope_of_the_decision() 
 
 #[test]
 fn a_client_that_nothing_places_is_counted_apart() {
-    let answer = ask_at(&view_at(1, By::Unmapped, 3), "www", A, 0);
+    let answer = ask_at(&view_with(&Rules::everybody(region(1))), "www", A, 0);
     let counters = answer.worker.shared();
     assert_eq!((counters.decisions(21), counters.decisions(11), counters.lookups(By::Unmapped)), (1, 0, 1));
 }
 
 #[test]
 fn a_home_or_service_without_an_answer_is_servfail_and_never_a_negative_one() {
-    let mut view = view_at(7, By::Country, 0);
+    let mut view = view_at(7);
     assert_eq!(ask_at(&view, "www", A, 0).code(), 2);
     view.answers = AnswerTable::default();
     assert_eq!(ask_at(&view, "www", A, 0).code(), 2);
