@@ -15,7 +15,7 @@ use crate::control::desk::{Gone, Handle, Message};
 use crate::control::geo_source::{self, GeoRefusal};
 use crate::control::journal::rfc3339;
 use crate::control::load::{GeoInfo, LoadErrors, LoadOptions, Loaded, load, parse_orders};
-use crate::control::operate::{Done, Order, Prepared, Refusal, RefusalKind, Verb, prepare, too_many_changed};
+use crate::control::operate::{Done, Ground, Order, Prepared, Refusal, RefusalKind, Verb, prepare, too_many_removed};
 use crate::control::plan::{CheckIndex, Plan};
 use crate::control::preview::preview;
 use crate::control::status::{StatusParts, Warning};
@@ -99,8 +99,15 @@ impl Operator {
         let now = self.clock.now();
         let parts = self.handle.status().await.map_err(stopping)?;
         let base = inner.base_text(now)?;
-        let prepared =
-            prepare(verb, &order, &base, &inner.config, &parts.snapshot.plan, &parts.inputs, inner.admin.path(), now)?;
+        let ground = Ground {
+            base: &base,
+            path: inner.admin.path(),
+            config: &inner.config,
+            plan: &parts.snapshot.plan,
+            inputs: &parts.inputs,
+            now,
+        };
+        let prepared = prepare(verb, &order, ground)?;
         let Prepared { text, file, preview, sentence, warnings } = prepared;
         if order.dry_run {
             let text = format!("would {sentence}");
@@ -166,7 +173,7 @@ impl Operator {
         let loaded = loaded.map_err(invalid)?;
         needs_restart(&inner.config, &loaded.config)?;
         if !force {
-            too_many_changed(&inner.config, &loaded.config)?;
+            too_many_removed(&inner.config, &loaded.config)?;
         }
         let orders = parse_orders(inner.admin.accepted(), inner.admin.path(), &loaded.config, now.wall_ms)
             .or_else(|errors| if inner.admin.accepted().is_empty() { Ok(AdminFile::default()) } else { Err(errors) })
