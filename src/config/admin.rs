@@ -58,14 +58,25 @@ impl AdminFile {
     /// STUB until the config branch lands.
     pub fn in_force(&self, region: RegionId, service: &str, now_ms: i64) -> InForce<'_> {
         let applies = |e: &&Entry| {
-            e.region == region && e.service.as_ref().is_none_or(|g| g.0 == "*" || service == g.0 || (g.0.ends_with("*") && service.starts_with(g.0.trim_end_matches('*'))))
+            e.region == region
+                && e.service.as_ref().is_none_or(|g| {
+                    g.0 == "*"
+                        || service == g.0
+                        || (g.0.ends_with("*") && service.starts_with(g.0.trim_end_matches('*')))
+                })
         };
         let on = |e: &&Entry| e.from_ms.is_none_or(|f| f <= now_ms) && e.until_ms.is_none_or(|u| u > now_ms);
         let drained = self.drains.iter().filter(applies).find(on);
-        let mut forced = self.forces.iter().filter(|(e, _)| applies(&e) && on(&e)).map(|(e, f)| (e, *f)).collect::<Vec<_>>();
+        let mut forced = self
+            .forces
+            .iter()
+            .filter(|(e, _)| applies(&e) && on(&e))
+            .map(|(e, f)| (e, *f))
+            .collect::<Vec<_>>();
         forced.sort_by_key(|(_, f)| *f == Forced::Up);
         let all = self.drains.iter().chain(self.forces.iter().map(|(e, _)| e)).filter(applies);
-        let next_change_ms = all.flat_map(|e| [e.from_ms, e.until_ms]).flatten().filter(|t| *t > now_ms).min();
+        let next_change_ms =
+            all.flat_map(|e| [e.from_ms, e.until_ms]).flatten().filter(|t| *t > now_ms).min();
         InForce { drained, forced: forced.first().copied(), next_change_ms }
     }
 }

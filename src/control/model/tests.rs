@@ -134,7 +134,9 @@ impl Sim {
     }
 
     fn addresses(&self, home: RegionId) -> usize {
-        homes(self.model.plan(), 0, &self.model.states()[0])[self.model.plan().region_name(home)].addresses.len()
+        homes(self.model.plan(), 0, &self.model.states()[0])[self.model.plan().region_name(home)]
+            .addresses
+            .len()
     }
 }
 
