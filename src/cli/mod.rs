@@ -1,1 +1,4 @@
 //! The verbs, one file each.
+
+pub mod node;
+pub mod operator;

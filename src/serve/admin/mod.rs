@@ -40,7 +40,7 @@ use crate::control::Clock;
 use crate::control::desk::Handle;
 
 pub use api::{ProbeBody, ProbeRuns, ReleaseBody, ReloadBody};
-pub use metrics::{DnsCounts, DnsNumbers};
+pub use metrics::{DnsCounts, DnsNumbers, LiveCounts};
 pub use operate::{Answer, ExtraRoutes, Operate, ProbeRun, ProbeRunStep};
 pub use problem::Problem;
 pub use question::{BadQuestion, parse_client, question};

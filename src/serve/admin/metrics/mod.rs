@@ -6,6 +6,7 @@
 
 mod dns;
 mod health;
+mod live;
 mod text;
 
 #[cfg(test)]
@@ -19,6 +20,7 @@ use super::problem::Problem;
 use crate::control::status::StatusParts;
 
 pub use dns::{Counted, DnsCounts, DnsNumbers, Durations};
+pub use live::LiveCounts;
 
 use text::{Kind, Text};
 
