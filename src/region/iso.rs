@@ -16,3 +16,27 @@ pub enum Continent {
     Oceania,
     SouthAmerica,
 }
+
+impl Country {
+    /// Stub: two letters.
+    pub fn parse(text: &str) -> Option<Self> {
+        let code: [u8; 2] = text.to_ascii_uppercase().as_bytes().try_into().ok()?;
+        (code.iter().all(u8::is_ascii_uppercase) && &code != b"XX" && &code != b"UK").then_some(Self(code))
+    }
+}
+
+impl Continent {
+    /// Stub: the continent of that code.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.to_ascii_uppercase().as_str() {
+            "AF" => Some(Self::Africa),
+            "AN" => Some(Self::Antarctica),
+            "AS" => Some(Self::Asia),
+            "EU" => Some(Self::Europe),
+            "NA" => Some(Self::NorthAmerica),
+            "OC" => Some(Self::Oceania),
+            "SA" => Some(Self::SouthAmerica),
+            _ => None,
+        }
+    }
+}
