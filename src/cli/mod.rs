@@ -1,1 +1,3 @@
 //! The verbs, one file each.
+
+pub mod check;
