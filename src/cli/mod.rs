@@ -1,4 +1,6 @@
 //! The verbs, one file each.
 
+pub mod check;
 pub mod node;
 pub mod operator;
+pub mod serve;
