@@ -1,6 +1,8 @@
 //! A small world to ask questions in, and the function that the fuzzer, the corpus test, the allocation test and the
 //! benchmark call.
 
+#![allow(clippy::expect_used)] // A fixture: what fails here is the fixture.
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
