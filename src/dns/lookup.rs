@@ -67,7 +67,8 @@ impl Lookup<'_, '_, '_, '_> {
         let mut places = [HEADER_LEN; MAX_ALIASES + 1];
         for followed in 1..=MAX_ALIASES {
             let Step::Alias(name, at) = step else { break };
-            let is_loop = places.iter().any(|&place| self.reply.has_name_at(place, name.as_wire()));
+            let mut visited = places.iter().take(followed);
+            let is_loop = visited.any(|&place| self.reply.has_name_at(place, name.as_wire()));
             if is_loop || at + name.as_wire().len() > MAX_POINTER {
                 break;
             }
