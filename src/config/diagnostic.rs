@@ -21,6 +21,8 @@ pub struct Diagnostic {
     pub related: Option<(Place, &'static str)>,
     /// How to fix it; may be empty.
     pub hint: String,
+    /// Whether the line holds a secret, so that it is not shown.
+    pub private: bool,
 }
 
 /// How bad it is.
@@ -56,15 +58,32 @@ pub struct Place {
 impl Place {
     /// The place of `span` in `text`; what lies beyond the text's end is its end.
     pub fn of(text: &str, span: Range<usize>) -> Self {
-        let start = floor_char(text, span.start);
-        let end = floor_char(text, span.end).max(start);
-        let before = text.get(..start).unwrap_or_default();
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        Self {
-            line: before.bytes().filter(|&byte| byte == b'\n').count() + 1,
-            column: before.get(line_start..).unwrap_or_default().chars().count() + 1,
-            span: start..end,
-        }
+        Lines::of(text).place(span)
+    }
+}
+
+/// Where the lines of a text begin, for a file of which many places are asked.
+pub(super) struct Lines<'t> {
+    text: &'t str,
+    /// In bytes, rising.
+    starts: Vec<usize>,
+}
+
+impl<'t> Lines<'t> {
+    pub(super) fn of(text: &'t str) -> Self {
+        let behind_newlines =
+            text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        Self { text, starts: std::iter::once(0).chain(behind_newlines).collect() }
+    }
+
+    pub(super) fn place(&self, span: Range<usize>) -> Place {
+        let start = floor_char(self.text, span.start);
+        let end = floor_char(self.text, span.end).max(start);
+        let line = self.starts.partition_point(|&line_start| line_start <= start);
+        let line_start =
+            line.checked_sub(1).and_then(|index| self.starts.get(index)).copied().unwrap_or_default();
+        let column = self.text.get(line_start..start).unwrap_or_default().chars().count() + 1;
+        Place { line, column, span: start..end }
     }
 }
 
@@ -78,6 +97,7 @@ impl Diagnostic {
             message: message.into(),
             related: None,
             hint: hint.into(),
+            private: false,
         }
     }
 
@@ -129,7 +149,7 @@ pub fn render(diagnostics: &[Diagnostic], text: &str, colour: bool) -> String {
 
 /// The lines below the headline. Only the lines that matter are handed over, so the length of the file costs nothing.
 fn render_body(diagnostic: &Diagnostic, text: &str, renderer: &Renderer) -> String {
-    if diagnostic.place.line == 0 || text.is_empty() {
+    if diagnostic.place.line == 0 || diagnostic.private || text.is_empty() {
         return if diagnostic.hint.is_empty() {
             String::new()
         } else {
@@ -162,12 +182,15 @@ fn render_body(diagnostic: &Diagnostic, text: &str, renderer: &Renderer) -> Stri
     renderer.render(&[group])
 }
 
+/// Carets below one line, in bytes: a long list is pointed at, not underlined to its end.
+const CARETS: usize = 80;
+
 /// The part of `span` that lies on its first line: a list over twenty lines is pointed at, not printed.
 fn first_line(text: &str, span: &Range<usize>) -> Range<usize> {
     let start = floor_char(text, span.start);
     let end = floor_char(text, span.end).max(start);
     let line = text.get(start..end).unwrap_or_default().lines().next().map_or(0, str::len);
-    start..start + line
+    start..floor_char(text, start + line.min(CARETS))
 }
 
 /// `at`, or the nearest start of a character before it.

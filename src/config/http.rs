@@ -48,6 +48,14 @@ pub(super) fn read(table: &Table<'_, '_>, template: Template) -> Option<HttpProb
 pub(super) fn check_url(value: &Value<'_, '_>) -> Option<String> {
     let text = value.filled()?;
     let example = "write, for example: \"http://{address}:8080/healthz\"";
+    // First, for whatever else is wrong would show the line.
+    let behind_scheme = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
+    if behind_scheme.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@')) {
+        return value.refuse_private(
+            "the URL has a user or a password in it",
+            "send them as a header: headers = { authorization = \"Basic ${TOKEN}\" }",
+        );
+    }
     let Some((scheme, rest)) = text.split_once("://") else {
         return value.refuse("the URL has no scheme", example);
     };
@@ -61,12 +69,6 @@ pub(super) fn check_url(value: &Value<'_, '_>) -> Option<String> {
         );
     }
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if authority.contains('@') {
-        return value.refuse(
-            "the URL has a user or a password in it",
-            "send them as a header: headers = { authorization = \"Basic ${TOKEN}\" }",
-        );
-    }
     if rest.contains('#') {
         return value.refuse("the URL has a fragment, which is never sent", "take out `#` and what follows");
     }
@@ -153,7 +155,7 @@ fn read_headers(value: &Value<'_, '_>) -> Option<Vec<(String, String)>> {
         let Some(text) = entry.string() else { continue };
         // RFC 9110 5.5: visible letters, spaces, tabs.
         if text.chars().any(|letter| letter.is_control() && letter != '\t') {
-            entry.refuse::<()>(format!("the header `{name}` has a control character in it"), "");
+            entry.refuse_private::<()>(format!("the header `{name}` has a control character in it"), "");
         } else if check_placeholders(&entry, &text, &["address", "region"]) {
             headers.push((name.to_owned(), text));
         }

@@ -203,6 +203,7 @@ pub enum Per {
 
 /// What a probe does. Templates may hold `{address}` and `{region}`.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant)] // There are few probes, each read once: a box would only be in the way.
 pub enum ProbeKind {
     /// An HTTP request.
     Http(HttpProbe),

@@ -14,7 +14,7 @@ pub(super) fn nearest<'c>(typed: &str, candidates: impl IntoIterator<Item = &'c 
 }
 
 /// ``did you mean `x`?`` when something is near, else the choice of what there is.
-pub(super) fn suggest<'c>(typed: &str, what: &str, candidates: &[&'c str]) -> String {
+pub(super) fn suggest(typed: &str, what: &str, candidates: &[&str]) -> String {
     if let Some(meant) = nearest(typed, candidates.iter().copied()) {
         return format!("did you mean `{meant}`?");
     }

@@ -18,7 +18,7 @@ impl Config {
     /// Reads `waypost.toml`: its text, where it lies, the environment, the machine's name. Touches nothing else:
     /// whether zones and geo file are there is the loader's matter.
     ///
-    /// Errors: everything that is wrong, and what is odd beside it, in file order.
+    /// Errors: everything that is wrong, in file order.
     pub fn parse(
         text: &str,
         path: &Path,

@@ -240,11 +240,12 @@ fn read_targets(
     }
     let mut targets = Vec::new();
     for entry in value.entries().unwrap_or_default() {
-        let region =
-            regions.and_then(|regions| regions::find_region(regions, entry.key(), &entry, entry.key_span()));
+        let region = regions.and_then(|regions| regions::find_key(regions, &entry));
         if entry.items().is_some() && kind != Kind::Database {
             let hint = "name one target; lists come with the probing of databases";
             entry.refuse::<()>(format!("the target of `{}` is a list", entry.key()), hint);
+            // It is there, if badly: nobody has to hear that it is missing.
+            targets.extend(region.map(|region| (region, String::new())));
             continue;
         }
         let target = match kind {

@@ -11,9 +11,9 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::diagnostic::{Diagnostic, Place, Severity};
+use super::diagnostic::{Diagnostic, Lines, Place, Severity};
 use super::keys::{self, Section};
-use super::nearest::suggest;
+use super::nearest::{nearest, suggest};
 use super::scalar::{self, EnvFault};
 
 /// Looks a variable up in the environment.
@@ -22,7 +22,7 @@ pub(super) type Env<'e> = &'e dyn Fn(&str) -> Option<String>;
 /// One file being read: what was found so far.
 pub(super) struct Reader<'f> {
     path: &'f Path,
-    text: &'f str,
+    lines: Lines<'f>,
     /// Absent: strings are taken as they are.
     env: Option<Env<'f>>,
     /// Whether the syntax is broken somewhere: then what is missing may only be what could not be read.
@@ -34,15 +34,18 @@ impl<'f> Reader<'f> {
     /// Parses `text`, going on behind syntax errors; they are noted.
     pub(super) fn open(text: &'f str, path: &'f Path, env: Option<Env<'f>>) -> (Spanned<DeTable<'f>>, Self) {
         let (root, faults) = DeTable::parse_recoverable(text);
-        let reader = Self { path, text, env, damaged: !faults.is_empty(), found: RefCell::default() };
+        let lines = Lines::of(text);
+        let reader = Self { path, lines, env, damaged: !faults.is_empty(), found: RefCell::default() };
         let mut last_line = 0;
         for fault in faults {
-            let place = Place::of(text, fault.span().unwrap_or_default());
+            let place = reader.place(fault.span().unwrap_or_default());
             // What follows on the same line is mostly the same mistake.
             if place.line != last_line {
                 last_line = place.line;
                 let hint = syntax_hint(fault.message());
-                reader.note(Diagnostic::error(path, place, format!("syntax: {}", fault.message()), hint));
+                let meant = text.get(place.span.clone()).unwrap_or_default();
+                let message = format!("syntax: {}", syntax_message(fault.message(), meant));
+                reader.note(Diagnostic::error(path, place, message, hint));
             }
         }
         (root, reader)
@@ -77,14 +80,17 @@ impl<'f> Reader<'f> {
 
     /// The place of a span.
     pub(super) fn place(&self, span: Range<usize>) -> Place {
-        Place::of(self.text, span)
+        self.lines.place(span)
     }
 
-    /// What was found, in file order: the warnings, or, when anything is wrong, everything.
+    /// What was found, in file order: the warnings, or, when anything is wrong, that. What seems odd beside an error is
+    /// mostly its shadow.
     pub(super) fn finish(self) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let mut found = self.found.into_inner();
-        found.sort_by_key(|one| (one.place.span.start, one.severity));
-        if found.iter().any(|one| one.severity == Severity::Error) { Err(found) } else { Ok(found) }
+        found.sort_by_key(|one| one.place.span.start);
+        let (errors, warnings): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|one| one.severity == Severity::Error);
+        if errors.is_empty() { Ok(warnings) } else { Err(errors) }
     }
 
     fn note(&self, diagnostic: Diagnostic) {
@@ -165,11 +171,18 @@ impl<'r, 'f> Table<'r, 'f> {
         read: impl FnOnce(&Value<'r, 'f>) -> Option<T>,
     ) -> Option<T> {
         let value = self.get(key);
-        if value.is_none() && !self.reader.damaged {
+        if value.is_none() && !self.reader.damaged && !self.has_misspelt(key) {
             let hint = format!("write, for example: {example}");
-            self.reader.error(self.span(), format!("`{key}` is missing in {}", self.title), hint);
+            self.reader.error(self.span(), format!("`{key}` is missing {}", at(&self.title)), hint);
         }
         read(&value?)
+    }
+
+    /// Whether a stranger stands here that was already taken for `key`.
+    fn has_misspelt(&self, key: &str) -> bool {
+        let strangers = self.entries.keys().map(|name| name.get_ref().as_ref());
+        let mut strangers = strangers.filter(|name| !self.section.keys.contains(name));
+        strangers.any(|name| nearest(name, self.section.keys.iter().copied()) == Some(key))
     }
 
     /// Says of a key that stands here by mistake what is known about it.
@@ -182,14 +195,14 @@ impl<'r, 'f> Table<'r, 'f> {
         match keys::homes_of(key, section).as_slice() {
             [] => {
                 let hint = suggest(key, "keys here", section.keys);
-                self.reader.error(span, format!("unknown key `{key}` in {title}"), hint);
+                self.reader.error(span, format!("unknown key `{key}` {}", at(title)), hint);
             }
             [home] if *home == keys::TOP.title => {
                 let message = format!("`{key}` belongs to {home}, it stands below {title}");
                 self.reader.error(span, message, "move it above the first line that begins with `[`");
             }
             homes => {
-                let message = format!("`{key}` belongs to {}, it stands in {title}", homes.join(" or "));
+                let message = format!("`{key}` belongs to {}, it stands {}", homes.join(" or "), at(title));
                 self.reader.error(span, message, format!("move it below {}", homes.join(" or ")));
             }
         }
@@ -233,6 +246,13 @@ impl<'r, 'f> Value<'r, 'f> {
     /// Notes an error here.
     pub(super) fn refuse<T>(&self, message: impl Into<String>, hint: impl Into<String>) -> Option<T> {
         self.reader.error(self.span(), message, hint);
+        None
+    }
+
+    /// Notes an error here without showing the line, which holds something secret.
+    pub(super) fn refuse_private<T>(&self, message: impl Into<String>, hint: impl Into<String>) -> Option<T> {
+        let error = Diagnostic::error(self.reader.path, self.reader.place(self.span()), message, hint);
+        self.reader.note(Diagnostic { private: true, ..error });
         None
     }
 
@@ -336,9 +356,7 @@ impl<'r, 'f> Value<'r, 'f> {
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
         self.refuse(
             format!("`{}` is \"{}\", it takes one of {}", self.key, self.typed(), names.join(", ")),
-            super::nearest::nearest(&word, names)
-                .map(|meant| format!("did you mean `{meant}`?"))
-                .unwrap_or_default(),
+            nearest(&word, names).map(|meant| format!("did you mean `{meant}`?")).unwrap_or_default(),
         )
     }
 
@@ -418,7 +436,43 @@ impl<'r, 'f> Value<'r, 'f> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
-        self.refuse(format!("`{}` takes {wanted}, this is {found}", self.key), "")
+        self.refuse(format!("`{}` takes {wanted}, this is {found}", self.key), self.hint_for(wanted))
+    }
+
+    /// What turns the value into what is wanted, for the mistakes that people make.
+    fn hint_for(&self, wanted: &str) -> String {
+        match self.item.get_ref() {
+            DeValue::Integer(number) if wanted.contains("duration") => {
+                format!("for seconds write \"{number}s\"")
+            }
+            DeValue::String(text) if wanted.contains("list") => format!("put it in brackets: [\"{text}\"]"),
+            DeValue::String(text) if is_bare_value(text) => format!("take the quotes off: {text}"),
+            DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) | DeValue::Datetime(_)
+                if wanted.contains("string") =>
+            {
+                "put it in double quotes".to_owned()
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// Whether it is a number, a moment, or a truth value that somebody put in quotes.
+fn is_bare_value(text: &str) -> bool {
+    let number = || text.parse::<f64>().is_ok_and(f64::is_finite);
+    matches!(text, "true" | "false") || number() || text.parse::<toml_edit::Datetime>().is_ok()
+}
+
+/// "in [dns]", "at the top of the file".
+fn at(title: &str) -> String {
+    if title.starts_with("the top") { format!("at {title}") } else { format!("in {title}") }
+}
+
+/// The parser's words for a syntax error, with the name that it is about.
+fn syntax_message(message: &str, meant: &str) -> String {
+    match message {
+        "duplicate key" => format!("`{meant}` is defined twice"),
+        other => other.strip_suffix(", expected literal string").unwrap_or(other).to_owned(),
     }
 }
 

@@ -70,12 +70,11 @@ pub(super) fn read_rules(top: &Table<'_, '_>, regions: Option<&Regions>) -> Vec<
     };
     let mut claims = Claims::default();
     for entry in tables {
-        let region = regions.and_then(|regions| find_region(regions, entry.key(), &entry, entry.key_span()));
+        let region = regions.and_then(|regions| find_key(regions, &entry));
         let read = read_region_table(&entry, &mut claims);
-        if let (Some(region), Some(read)) = (region, read) {
-            if let Some(slot) = rules.get_mut(region.index()) {
-                *slot = read;
-            }
+        let slot = region.and_then(|region| rules.get_mut(region.index()));
+        if let (Some(slot), Some(read)) = (slot, read) {
+            *slot = read;
         }
     }
     rules
@@ -123,13 +122,19 @@ pub(super) fn warn_about_rules(
 /// A region's name that must be declared.
 pub(super) fn read_region(value: &Value<'_, '_>, regions: Option<&Regions>) -> Option<RegionId> {
     let name = value.string()?;
-    find_region(regions?, &name, value, value.span())
+    find(regions?, &name, value.typed(), value, value.span())
 }
 
-/// The region of that name, or an error at `span`.
-pub(super) fn find_region(
+/// A key that is the name of a region.
+pub(super) fn find_key(regions: &Regions, entry: &Value<'_, '_>) -> Option<RegionId> {
+    find(regions, entry.key(), entry.key(), entry, entry.key_span())
+}
+
+/// The region of that name, or an error at `span` that shows what was typed.
+fn find(
     regions: &Regions,
     name: &str,
+    typed: &str,
     value: &Value<'_, '_>,
     span: Range<usize>,
 ) -> Option<RegionId> {
@@ -137,11 +142,8 @@ pub(super) fn find_region(
         return Some(region);
     }
     let declared: Vec<&str> = regions.iter().map(|region| regions.name(region)).collect();
-    // What was typed, not what the environment made of it.
-    let shown = if value.typed().is_empty() { name } else { value.typed() };
-    let shown = if span == value.span() { shown } else { name };
     let hint = suggest(name, "declared regions", &declared);
-    value.reader().error(span, format!("region `{shown}` is not declared in routing.fallback"), hint);
+    value.reader().error(span, format!("region `{typed}` is not declared in routing.fallback"), hint);
     None
 }
 

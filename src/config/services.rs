@@ -1,5 +1,7 @@
 //! `[[services]]`: the names that are answered by region.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::IpAddr;
 use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
@@ -41,12 +43,17 @@ impl Read {
 /// Every service of the file.
 pub(super) fn read(value: &Value<'_, '_>, regions: Option<&Regions>, probes: &[probes::Read]) -> Vec<Read> {
     let mut services: Vec<Read> = Vec::new();
+    let mut names: BTreeMap<String, Range<usize>> = BTreeMap::new();
     for table in value.tables(&keys::SERVICE) {
         let Some(read) = read_service(&table, regions, probes) else { continue };
-        if let Some(other) = services.iter().find(|other| other.service.name == read.service.name) {
-            let message = format!("two services are called `{}`", read.service.name);
-            let hint = "give each its own name; letter case and a trailing dot do not matter";
-            value.reader().conflict(read.span.clone(), message, hint, (other.span.clone(), "the other one"));
+        match names.entry(read.service.name.clone()) {
+            Entry::Vacant(entry) => _ = entry.insert(read.span.clone()),
+            Entry::Occupied(entry) => {
+                let message = format!("two services are called `{}`", read.service.name);
+                let hint = "give each its own name; letter case and a trailing dot do not matter";
+                let other = (entry.get().clone(), "the other one");
+                value.reader().conflict(read.span.clone(), message, hint, other);
+            }
         }
         services.push(read);
     }
@@ -225,8 +232,7 @@ fn read_endpoints(
     let entries = value.entries()?;
     let mut whole = true;
     for entry in &entries {
-        let region =
-            regions.and_then(|regions| regions::find_region(regions, entry.key(), entry, entry.key_span()));
+        let region = regions.and_then(|regions| regions::find_key(regions, entry));
         let endpoints = read_region_endpoints(entry);
         whole &= endpoints
             .as_ref()
@@ -285,12 +291,11 @@ fn warn_about_endpoints(
         value.reader().warn(span.clone(), message, "add endpoints in another region");
     }
     for (index, (region, endpoints, span)) in listed.iter().enumerate() {
-        for (other, others, place) in listed.iter().take(index) {
+        for (other, others, _) in listed.iter().take(index) {
             let shared = |one: &&Endpoint| others.iter().any(|other| other.address == one.address);
             if let Some(one) = endpoints.iter().find(shared) {
                 let (region, other) = (regions.name(*region), regions.name(*other));
                 let message = format!("{name} has {} in two regions, `{other}` and `{region}`", one.address);
-                let _ = place;
                 value.reader().warn(
                     span.clone(),
                     message,
@@ -381,8 +386,7 @@ fn read_cname(
     let mut aliases = Vec::new();
     let entries = value.entries()?;
     for entry in &entries {
-        let region =
-            regions.and_then(|regions| regions::find_region(regions, entry.key(), entry, entry.key_span()));
+        let region = regions.and_then(|regions| regions::find_key(regions, entry));
         aliases.extend(region.zip(read_target(entry, name)));
     }
     let regions = regions?;

@@ -22,7 +22,7 @@ impl AdminFile {
     /// Reads `admin.toml`. `services` are the configured names, `now_ms` the time in milliseconds since 1970 UTC, which
     /// decides only which entries are warned about as past.
     ///
-    /// Errors: everything that is wrong, and what is odd beside it, in file order.
+    /// Errors: everything that is wrong, in file order.
     pub fn parse(
         text: &str,
         path: &Path,
