@@ -18,10 +18,11 @@ pub fn run(config_path: PathBuf) -> ExitCode {
         Err(error) => return failed(&error),
     };
     start_logging(config.log);
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("control").build() {
-        Ok(runtime) => runtime,
-        Err(error) => return failed(&StartError::Machine(error)),
-    };
+    let runtime =
+        match tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("control").build() {
+            Ok(runtime) => runtime,
+            Err(error) => return failed(&StartError::Machine(error)),
+        };
     let code = runtime.block_on(async {
         match Node::start(config, Start { config_path: config_path.clone(), extra: None }).await {
             Ok(node) => until_told(node, &config_path).await,
@@ -87,7 +88,8 @@ pub fn start_logging(log: Log) {
         LogLevel::Debug => tracing::Level::DEBUG,
         LogLevel::Trace => tracing::Level::TRACE,
     };
-    let lines = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
+    let lines =
+        tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
     // A second start in one process (tests, the demo) keeps the first one's logging.
     let _ = match log.format {
         LogFormat::Text => lines.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).try_init(),
