@@ -11,6 +11,12 @@ pub struct Chunked<T> {
     chunks: Vec<Arc<Vec<Arc<T>>>>,
 }
 
+impl<T> Default for Chunked<T> {
+    fn default() -> Self {
+        Self { chunks: Vec::new() }
+    }
+}
+
 impl<T> Clone for Chunked<T> {
     fn clone(&self) -> Self {
         Self { chunks: self.chunks.clone() }

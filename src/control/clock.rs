@@ -1,6 +1,6 @@
 //! The one place that reads the machine's clocks.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::health::Mono;
 
@@ -38,9 +38,9 @@ impl Clock {
         Mono(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// Nanoseconds of the monotonic clock since its making: for durations too short for [`Mono`].
-    pub fn nanos(&self) -> u64 {
-        u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    /// The time since its making, as fine as the machine tells it: for how long something took.
+    pub fn elapsed(&self) -> Duration {
+        self.start.elapsed()
     }
 
     /// Both clocks.

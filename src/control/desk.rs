@@ -363,6 +363,11 @@ impl Handle {
         self.sender.try_send(message).is_ok()
     }
 
+    /// Sends, and waits while the writer has more to do than it can.
+    pub async fn send(&self, message: Message) -> Result<(), Gone> {
+        self.sender.send(message).await.map_err(|_| Gone)
+    }
+
     /// Sends a message that holds the other end of `answer`, and waits for it.
     pub async fn ask<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> Message) -> Result<T, Gone> {
         let (done, answer) = oneshot::channel();

@@ -30,6 +30,9 @@ pub struct Question {
     pub down: Vec<RegionId>,
 }
 
+/// Aliases followed in search of a service: as many as an answer follows, and then some.
+const MAX_CHAIN: usize = 32;
+
 /// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
@@ -152,7 +155,7 @@ pub fn explain(snapshot: &Snapshot, question: &Question, now: Now) -> Result<Exp
 
 /// The service that answers at a name, static aliases followed.
 fn service_at(view: &View, mut wire: Vec<u8>) -> Option<u32> {
-    for _ in 0..crate::dns::MAX_CHAIN {
+    for _ in 0..MAX_CHAIN {
         let Found::Node { node, .. } = view.zones.find(&wire) else { return None };
         if node.service.is_some() {
             return node.service;

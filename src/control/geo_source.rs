@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 
 use super::clock::Now;
@@ -11,8 +11,8 @@ use super::load::{GeoInfo, LoadOptions};
 use super::recorder::write_atomically;
 use super::status::Warning;
 use crate::config::{Config, Geo};
-use crate::region::geo::{GeoTable, Rules};
-use crate::region::mmdb::{Database, MmdbError};
+use crate::region::geo::{Database, GeoTable, Rules};
+use crate::region::mmdb::MmdbError;
 
 /// The compiled table of the last good file, in `state_dir`.
 pub const COMPILED: &str = "geo.table";
@@ -67,9 +67,22 @@ impl fmt::Display for GeoRefusal {
     }
 }
 
+/// What identifies one state of the file without reading it: inode, size, modification time in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileState(u64, u64, i128);
+
+impl FileState {
+    /// The file's present state; absent when it is not there.
+    pub fn of(geo: &Geo) -> Option<Self> {
+        let metadata = fs::metadata(&geo.database).ok()?;
+        let modified_ns = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
+        Some(Self(metadata.ino(), metadata.size(), modified_ns))
+    }
+}
+
 /// The rules of a configuration by which clients are placed.
 pub fn rules(config: &Config, geo: &Geo) -> Rules {
-    let mut rules = Rules::new(geo.unmapped);
+    let mut rules = Rules::everybody(geo.unmapped);
     for (region, of) in config.regions.iter().zip(&config.region_rules) {
         rules.countries.extend(of.countries.iter().map(|&country| (country, region)));
         rules.continents.extend(of.continents.iter().map(|&continent| (continent, region)));
@@ -104,14 +117,15 @@ pub fn load(geo: &Geo, config: &Config, options: LoadOptions<'_>) -> Result<Load
 /// Compiles the file and holds it against the one in use.
 pub fn compile(geo: &Geo, rules: &Rules, options: LoadOptions<'_>) -> Result<LoadedGeo, GeoRefusal> {
     let bytes = fs::read(&geo.database).map_err(GeoRefusal::Unreadable)?;
-    let database = Database::parse(bytes, options.now.wall_ms / 1000).map_err(GeoRefusal::Broken)?;
-    let table = Arc::new(GeoTable::build(rules, Some(&database)));
+    let database = Database::from_mmdb(bytes).map_err(GeoRefusal::Broken)?;
+    let table = Arc::new(GeoTable::build(rules, Some(Arc::new(database))));
     let info = info(&table, options.now, false);
     if let Some((old_table, old)) = options.in_use.filter(|_| !options.accept_geo) {
         if info.build_s > 0 && old.build_s > info.build_s {
             return Err(GeoRefusal::Older(info.build_s, old.build_s));
         }
-        let moved = old_table.moved(&table);
+        // Under the same rules: what new rules move is not the file's doing.
+        let moved = GeoTable::build(rules, old_table.database().cloned()).moved(&table);
         if moved > geo.max_moved {
             return Err(GeoRefusal::Moves(moved, geo.max_moved));
         }
@@ -119,16 +133,17 @@ pub fn compile(geo: &Geo, rules: &Rules, options: LoadOptions<'_>) -> Result<Loa
     let mut warnings = Vec::new();
     if info.unmapped_share > MANY_UNMAPPED {
         let share = info.unmapped_share * 100.0;
-        let home = geo.unmapped.index();
         let text =
-            format!("nothing places {share:.1} % of the sampled networks; their home is region {}", home + 1);
+            format!("nothing places {share:.1} % of the sampled networks; their home is `geo.unmapped`");
         warnings.push(warning("geo_unmapped", text, options.now));
     }
     Ok(LoadedGeo { table, info, warnings })
 }
 
 fn info(table: &GeoTable, now: Now, stands_in: bool) -> GeoInfo {
-    let build_s = table.build_epoch().unwrap_or(0);
+    let wall_s = u64::try_from(now.wall_ms / 1000).unwrap_or(0);
+    let build_s = table.database().and_then(|database| database.build_s(wall_s)).unwrap_or(0);
+    let build_s = i64::try_from(build_s).unwrap_or(0);
     GeoInfo {
         build: (build_s > 0).then(|| rfc3339(build_s.saturating_mul(1000))),
         build_s,
@@ -140,22 +155,20 @@ fn info(table: &GeoTable, now: Now, stands_in: bool) -> GeoInfo {
 }
 
 /// Keeps the compiled table for a start without a usable file.
-fn keep(config: &Config, loaded: &LoadedGeo) {
+pub fn keep(config: &Config, loaded: &LoadedGeo) {
     let path = config.state_dir.join(COMPILED);
-    if let Err(error) = write_atomically(&path, &loaded.table.to_bytes()) {
+    let Some(database) = loaded.table.database() else { return };
+    if let Err(error) = write_atomically(&path, &database.to_bytes()) {
         tracing::warn!("cannot keep the compiled geo table in {}: {error}", path.display());
     }
 }
 
 fn stand_in(config: &Config, rules: &Rules, now: Now) -> Option<LoadedGeo> {
-    let bytes = read_bounded(&config.state_dir.join(COMPILED))?;
-    let table = Arc::new(GeoTable::from_bytes(&bytes, rules).ok()?);
+    let bytes = fs::read(config.state_dir.join(COMPILED)).ok()?;
+    let database = Database::from_bytes(&bytes).ok()?;
+    let table = Arc::new(GeoTable::build(rules, Some(Arc::new(database))));
     let info = info(&table, now, true);
     Some(LoadedGeo { table, info, warnings: Vec::new() })
-}
-
-fn read_bounded(path: &Path) -> Option<Vec<u8>> {
-    fs::read(path).ok()
 }
 
 fn warning(code: &'static str, text: String, now: Now) -> Warning {

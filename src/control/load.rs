@@ -181,7 +181,13 @@ pub fn damping(config: &Config, plan: &Plan) -> Vec<Damping> {
 
 /// What answering needs of the configuration.
 pub fn settings(dns: &crate::config::Dns) -> Settings {
-    Settings { max_udp_size: dns.max_udp_size, nsid: dns.nsid.clone().into_bytes(), ecs: dns.ecs }
+    let idle_100ms = u16::try_from(dns.tcp.idle.as_millis() / 100).unwrap_or(u16::MAX);
+    Settings {
+        max_udp_size: dns.max_udp_size,
+        nsid: dns.nsid.clone().into_bytes(),
+        ecs: dns.ecs,
+        tcp_idle_100ms: idle_100ms,
+    }
 }
 
 /// Reads every `*.zone` of a folder and binds the services.

@@ -1,15 +1,37 @@
 //! Query bytes to answer bytes: one function for every transport.
+//!
+//! ```text
+//! bytes ─▶ Header ─▶ Message { question, edns, fault } ─▶ Lookup ─▶ Reply ─▶ bytes
+//!           wire          wire, edns                       lookup    reply
+//! ```
+//!
+//! Nothing here allocates, locks, waits or reads a clock. Answers of services are encoded before anybody asks
+//! ([`answer`]); a query copies one, turned by its id.
 
 pub mod answer;
+pub mod counters;
 pub mod edns;
+pub mod lookup;
+mod referral;
+mod reply;
+#[cfg(test)]
+mod tests;
 pub mod wire;
 pub mod zone;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use self::lookup::Lookup;
+use self::reply::Reply;
+use self::wire::{Fault, Header, Message, Name, Question};
 use crate::health::Mono;
 use crate::region::geo::GeoTable;
+
+pub use self::counters::{Counters, Worker};
+
+/// Longest message over TCP, in bytes (RFC 1035 4.2.2).
+pub const MAX_TCP_SIZE: usize = 65_535;
 
 /// What one query may see: one consistent state of zones, geo data, health and settings.
 #[derive(Clone, Debug)]
@@ -27,12 +49,14 @@ pub struct View {
 /// What the operator set for answering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Largest UDP answer in bytes.
+    /// Largest UDP answer in bytes; less than [`edns::MIN_UDP_SIZE`] counts as that.
     pub max_udp_size: u16,
-    /// NSID; empty: none is answered (RFC 5001).
+    /// NSID, at most [`edns::MAX_NSID_LEN`] bytes; empty or longer: none is answered (RFC 5001).
     pub nsid: Vec<u8>,
     /// Whether client subnets decide.
     pub ecs: bool,
+    /// How long a silent TCP connection is kept, in units of 100 ms, for clients that ask (RFC 7828).
+    pub tcp_idle_100ms: u16,
 }
 
 /// How a query came.
@@ -59,21 +83,71 @@ pub struct Query<'a> {
 /// Answers one query into `out` and returns the answer's length; zero means silence (and, over TCP, the end of the
 /// connection). Allocates nothing, locks nothing, waits for nothing.
 ///
-/// `out` holds at least [`Settings::max_udp_size`] bytes for UDP and 65,535 for TCP.
+/// `out` holds at least [`Settings::max_udp_size`] bytes for UDP (and never less than [`edns::MIN_UDP_SIZE`]) and
+/// [`MAX_TCP_SIZE`] for TCP.
 pub fn respond(view: &View, worker: &mut Worker, query: Query<'_>, out: &mut [u8]) -> usize {
-    let _ = (view, worker, query, out);
-    0
+    let header = match Header::parse(query.bytes) {
+        Ok(header) => header,
+        Err(silence) => {
+            worker.counters().count_silence(silence);
+            return 0;
+        }
+    };
+    let mut name = Name::EMPTY;
+    let message = Message::parse(header, query.bytes, &mut name);
+    worker.counters().count_query(&query, message.question.as_ref());
+    answer(view, worker, query, header, &message, out).unwrap_or(0)
 }
 
-/// What belongs to one worker: its counters.
-#[derive(Debug, Default)]
-pub struct Worker {}
-
-/// STUB
-pub const MAX_CHAIN: usize = 16;
-impl Settings {
-    /// STUB
-    pub fn stub() -> Self {
-        Self { max_udp_size: 1232, nsid: Vec::new(), ecs: true }
+/// `None`: the buffer is smaller than it has to be.
+fn answer(
+    view: &View,
+    worker: &mut Worker,
+    query: Query<'_>,
+    header: Header,
+    message: &Message<'_>,
+    out: &mut [u8],
+) -> Option<usize> {
+    let edns = message.edns.as_ref();
+    let opt = edns.map(|edns| {
+        let opt = edns.answer(&view.settings, query.transport);
+        if message.fault == Some(Fault::EdnsVersion) { opt.without_options() } else { opt }
+    });
+    let opt_len = opt.map_or(0, |opt| opt.len());
+    let limit = match query.transport {
+        Transport::Udp => edns.map_or(edns::MIN_UDP_SIZE, |edns| edns.udp_size(&view.settings)).into(),
+        Transport::Tcp => MAX_TCP_SIZE,
+    };
+    let room = limit.min(out.len()).checked_sub(opt_len)?;
+    let mut reply = Reply::begin(out, room, message.question.as_ref())?;
+    let scope = match (message.fault, &message.question) {
+        (None, Some(question)) => look_up(view, worker, query, header, edns, question, &mut reply),
+        (fault, _) => {
+            reply.rcode = fault.unwrap_or(Fault::QuestionCount).rcode();
+            0
+        }
+    };
+    let rcode = reply.rcode;
+    if let Some(opt) = opt {
+        reply.extend_limit(opt_len);
+        opt.write(&mut reply, rcode, scope).ok()?;
     }
+    worker.counters().count_response(query.transport, rcode);
+    Some(reply.finish(header))
+}
+
+/// Returns the scope of the answer.
+fn look_up(
+    view: &View,
+    worker: &mut Worker,
+    query: Query<'_>,
+    header: Header,
+    edns: Option<&edns::Edns<'_>>,
+    question: &Question<'_>,
+    reply: &mut Reply<'_>,
+) -> u8 {
+    let (id, qtype) = (header.id, question.qtype);
+    let mut lookup = Lookup { view, worker, query, id, qtype, edns, reply, scope: 0 };
+    lookup.answer(question);
+    lookup.scope
 }

@@ -15,9 +15,10 @@ use serde::{Deserialize, Serialize};
 pub struct Mono(pub u64);
 
 impl Mono {
-    /// The moment `span` later.
+    /// The moment `span` later; the end of time at most.
     pub fn after(self, span: Duration) -> Self {
-        Self(self.0.saturating_add(span.as_millis() as u64))
+        let span_ms = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_add(span_ms))
     }
 
     /// How long after `earlier` this is; zero when it is not.

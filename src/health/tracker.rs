@@ -97,6 +97,8 @@ impl Tracker {
     /// is below up, its cooldown starts over with the first result, since nobody knows how much of it was left, and a
     /// restart must not bring a server back early.
     pub fn restored(damping: Damping, level: Level) -> Self {
+        // A run of zero is reached before the first result: less than one makes no sense.
+        let damping = Damping { fall: damping.fall.max(1), rise: damping.rise.max(1), ..damping };
         Self {
             damping,
             level,
@@ -215,8 +217,6 @@ impl Tracker {
         if level < Level::Degraded && self.runs.degraded_or_worse >= fall {
             return Level::Degraded;
         }
-        // A run of zero never counts, also when `rise` is.
-        let rise = rise.max(1);
         if self.cooling(now).is_some() {
             level
         } else if level > Level::Up && self.runs.good >= rise {
@@ -230,7 +230,7 @@ impl Tracker {
 
     /// Whether explicit evidence has come often enough in a row.
     fn proven(&self) -> bool {
-        self.runs.explicit >= self.damping.fall.clamp(1, EXPLICIT_FALL)
+        self.runs.explicit >= self.damping.fall.min(EXPLICIT_FALL)
     }
 
     fn turn(&mut self, now: Mono, to: Level) -> Turn {

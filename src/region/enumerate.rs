@@ -86,7 +86,7 @@ fn broken_rule(home: RegionId, standings: &[Standing]) -> Option<&'static str> {
 }
 
 /// A fixed, well-mixed sequence (the SplitMix64 finaliser), so that the sample is the same at every load.
-fn scramble(number: u64) -> u64 {
+pub(super) fn scramble(number: u64) -> u64 {
     let mut x = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -58,11 +58,11 @@ impl<R: Responder> Worker<R> {
     }
 
     fn serve(&mut self, batch: &mut Batch, count: usize) {
-        let begun_ns = self.clock.nanos();
+        let begun_ns = self.clock.elapsed().as_nanos() as u64;
         // After the receive: the answers are as fresh as they can be.
         self.responder.refresh();
         self.answer(batch, count);
-        self.responder.record_batch(count, self.clock.nanos().saturating_sub(begun_ns));
+        self.responder.record_batch(count, (self.clock.elapsed().as_nanos() as u64).saturating_sub(begun_ns));
         let sent = batch.send(&self.socket);
         if sent.refused > 0 {
             self.stats.udp_send_failed.add(sent.refused as u64);

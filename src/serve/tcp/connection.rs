@@ -157,7 +157,7 @@ impl<R: Responder> Connection<R> {
     /// Answers the complete messages, as long as answers may be pending; true if there was any.
     fn answer(&mut self) -> bool {
         let shared = Rc::clone(&self.shared);
-        let begun_ns = shared.clock.nanos();
+        let begun_ns = shared.clock.elapsed().as_nanos() as u64;
         let now = shared.clock.mono();
         let mut answered = 0;
         let mut at = 0;
@@ -178,7 +178,7 @@ impl<R: Responder> Connection<R> {
             shared
                 .responder
                 .borrow_mut()
-                .record_batch(answered, shared.clock.nanos().saturating_sub(begun_ns));
+                .record_batch(answered, (shared.clock.elapsed().as_nanos() as u64).saturating_sub(begun_ns));
             shared.table.borrow_mut().touch(self.id, now);
             self.quiet_since = now;
         }

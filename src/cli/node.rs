@@ -1,0 +1,287 @@
+//! A running node: everything that `serve` runs, started in order and ended in order.
+//!
+//! Sockets are bound before anything starts, so that a port that is taken is an error and not a surprise; they are
+//! read only when there is something to answer with.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use super::operator::{Operator, Probing};
+use crate::config::Config;
+use crate::control::admin_source::{AdminSource, LOOK_EVERY};
+use crate::control::desk::{Desk, Handle};
+use crate::control::load::{LoadErrors, LoadOptions, Loaded, load_named, parse};
+use crate::control::recorder::{Recorder, read_saved};
+use crate::control::saved::Saved;
+use crate::control::{Clock, run};
+use crate::dns::Worker;
+use crate::probe::{ClientError, Runner};
+use crate::serve::admin::{self, AdminState, ExtraRoutes};
+use crate::serve::{self, BindError, Bound, Serving};
+
+/// Without a saved table, answering begins at the latest after this, seen or not.
+const FIRST_ROUND: Duration = Duration::from_secs(5);
+
+/// Time between two looks at the geo file.
+const GEO_LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How long ending may take in all.
+const STOP_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Everything that runs.
+pub struct Node {
+    /// Where DNS is answered.
+    pub dns_addrs: Vec<SocketAddr>,
+    /// Where API and metrics are.
+    pub admin_addr: SocketAddr,
+    /// The writer.
+    pub handle: Handle,
+    operator: Arc<Operator>,
+    ready: Arc<AtomicBool>,
+    stop: watch::Sender<bool>,
+    serving: Option<Serving>,
+    writer: JoinHandle<Desk>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").field("dns", &self.dns_addrs).field("admin", &self.admin_addr).finish_non_exhaustive()
+    }
+}
+
+/// Why a node did not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// The configuration, or something that it names, can't be used.
+    Config(LoadErrors),
+    /// A DNS socket can't be bound.
+    Bind(BindError),
+    /// The admin socket can't be bound.
+    BindAdmin(SocketAddr, io::Error),
+    /// `state_dir` can't be made or written.
+    StateDir(PathBuf, io::Error),
+    /// A thread or the probes' client can't be made.
+    Machine(io::Error),
+    /// The probes' client can't be made.
+    Probes(ClientError),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(errors) => write!(f, "{}", errors.text),
+            Self::Bind(error) => write!(f, "{error}"),
+            Self::BindAdmin(addr, error) => {
+                write!(f, "cannot listen on {addr} (admin.listen): {error}; `ss -ltnp` shows who holds the port")
+            }
+            Self::StateDir(path, error) => write!(
+                f,
+                "cannot use state_dir {}: {error}; it must be a folder that this user may write",
+                path.display()
+            ),
+            Self::Machine(error) => write!(f, "cannot start: {error}"),
+            Self::Probes(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// What a node is started with.
+pub struct Start {
+    /// The configuration file.
+    pub config_path: PathBuf,
+    /// Further API routes.
+    pub extra: Option<Arc<dyn ExtraRoutes>>,
+}
+
+/// Reads the configuration alone, so that logging can begin as it says.
+pub fn read_config(path: &Path) -> Result<Config, StartError> {
+    let text = fs::read_to_string(path).map_err(|error| {
+        let line = format!("{}: error: cannot read it: {error}", path.display());
+        StartError::Config(LoadErrors::one(line))
+    })?;
+    parse(&text, path).map_err(StartError::Config)
+}
+
+impl Node {
+    /// Starts everything that `config` says. Needs a tokio runtime.
+    ///
+    /// Errors: the first thing that can't be had; then nothing runs.
+    pub async fn start(config: Config, start: Start) -> Result<Self, StartError> {
+        let clock = Clock::start();
+        let now = clock.now();
+        make_state_dir(&config.state_dir)?;
+        let bound = config.dns.as_ref().map(serve::bind).transpose().map_err(StartError::Bind)?;
+        let admin = TcpListener::bind(config.admin.listen)
+            .await
+            .map_err(|error| StartError::BindAdmin(config.admin.listen, error))?;
+        let options = LoadOptions { generation: 1, now, in_use: None, accept_geo: false, state: true };
+        let loading = tokio::task::spawn_blocking(move || load_named(config, options));
+        let loaded = loading.await.map_err(io::Error::other).map_err(StartError::Machine)?;
+        let loaded = loaded.map_err(StartError::Config)?;
+        Self::run(loaded, clock, start, bound, admin)
+    }
+
+    fn run(
+        loaded: Loaded,
+        clock: Clock,
+        start: Start,
+        bound: Option<Bound>,
+        admin: TcpListener,
+    ) -> Result<Self, StartError> {
+        let now = clock.now();
+        let config = Arc::clone(&loaded.config);
+        let saved = read_saved(&config.state_dir).unwrap_or_else(|error| {
+            tracing::warn!("the saved table is not used: {error}");
+            None
+        });
+        let recorder = Recorder::start(&config.state_dir).map_err(StartError::Machine)?;
+        let admin_file = AdminSource::start(&config, now.wall_ms);
+        let runner = Runner::new().map_err(StartError::Probes)?;
+        let (handle, messages) = Handle::pair();
+        let (stop, stopped) = watch::channel(false);
+        let desk = Desk::new(loaded.clone(), admin_file.file, saved.as_ref(), recorder, now);
+        let reader = desk.reader();
+        let at_once = desk.model().plan().checks.is_empty() || fresh(saved.as_ref(), now.wall_ms);
+
+        let dns_addrs = bound.as_ref().map(|bound| bound.local_addrs().to_vec()).unwrap_or_default();
+        let mut counters = Vec::new();
+        let serving = bound.map(|bound| {
+            serve::start(bound, &reader, clock, || {
+                let worker = Worker::new();
+                counters.push(worker.shared());
+                worker
+            })
+        });
+        let serving = serving.transpose().map_err(StartError::Machine)?;
+        let probing = Probing::default();
+        let pace = probing.clone();
+        let operator = Operator::start(
+            handle.clone(),
+            clock,
+            start.config_path,
+            runner,
+            &loaded,
+            admin_file.source,
+            probing,
+        );
+        let operator = Arc::new(operator);
+        operator.tell_of_start(admin_file.problem.as_ref());
+        let repaced = move |generation, check, fast| pace.set_fast(generation, check, fast);
+        let writer = tokio::spawn(run::run(desk, messages, clock, stopped.clone(), repaced));
+
+        let ready = Arc::new(AtomicBool::new(false));
+        let admin_addr = admin.local_addr().map_err(StartError::Machine)?;
+        let mut state =
+            AdminState::new(handle.clone(), Arc::clone(&ready), clock, operator.clone(), config.state_dir.clone());
+        state.extra = start.extra;
+        state.dns = serving.as_ref().map(|serving| admin::dns_numbers(counters, serving.stats()));
+        let tasks = vec![
+            tokio::spawn(admin::serve(admin, Arc::new(state), stopped.clone())),
+            tokio::spawn(watch_orders(Arc::clone(&operator), stopped.clone())),
+            tokio::spawn(watch_geo(Arc::clone(&operator), stopped)),
+        ];
+        let node = Self { dns_addrs, admin_addr, handle, operator, ready, stop, serving, writer, tasks };
+        if at_once {
+            node.open();
+        }
+        Ok(node)
+    }
+
+    /// Waits until there is something to answer with, and answers.
+    pub async fn open_when_ready(&self) {
+        let deadline = sleep(FIRST_ROUND);
+        tokio::pin!(deadline);
+        while !self.ready.load(Ordering::Acquire) {
+            let round = self.handle.status().await.is_ok_and(|parts| parts.checks.iter().all(|c| c.last.is_some()));
+            if round {
+                break;
+            }
+            tokio::select! {
+                () = &mut deadline => break,
+                () = sleep(Duration::from_millis(50)) => {}
+            }
+        }
+        self.open();
+    }
+
+    fn open(&self) {
+        if let Some(serving) = &self.serving {
+            serving.open();
+        }
+        if !self.ready.swap(true, Ordering::AcqRel) {
+            tracing::info!(dns = ?self.dns_addrs, admin = %self.admin_addr, "ready");
+        }
+    }
+
+    /// Who carries out changes.
+    pub fn operator(&self) -> &Arc<Operator> {
+        &self.operator
+    }
+
+    /// Ends everything: answers what has arrived, saves the table.
+    pub async fn stop(mut self) {
+        if let Some(serving) = self.serving.take() {
+            let _ = tokio::task::spawn_blocking(move || serving.stop(STOP_DEADLINE)).await;
+        }
+        self.operator.stop().await;
+        let _ = self.stop.send(true);
+        if let Ok(desk) = self.writer.await {
+            // Joins the journal's thread: everything is on disk after this.
+            let _ = tokio::task::spawn_blocking(move || drop(desk)).await;
+        }
+        for task in self.tasks {
+            let _ = task.await;
+        }
+    }
+}
+
+async fn watch_orders(operator: Arc<Operator>, mut stop: watch::Receiver<bool>) {
+    let mut looks = interval(LOOK_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = looks.tick() => operator.look_at_orders().await,
+            _ = stop.changed() => return,
+        }
+    }
+}
+
+async fn watch_geo(operator: Arc<Operator>, mut stop: watch::Receiver<bool>) {
+    let mut looks = interval(GEO_LOOK_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = looks.tick() => operator.look_at_geo().await,
+            _ = stop.changed() => return,
+        }
+    }
+}
+
+fn fresh(saved: Option<&Saved>, wall_ms: i64) -> bool {
+    saved.is_some_and(|saved| saved.is_fresh(wall_ms))
+}
+
+/// Makes the folder, for this user alone, and sees whether it can be written.
+fn make_state_dir(path: &Path) -> Result<(), StartError> {
+    let failed = |error| StartError::StateDir(path.to_owned(), error);
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+    if !fs::metadata(path).map_err(failed)?.is_dir() {
+        return Err(failed(io::Error::from(io::ErrorKind::NotADirectory)));
+    }
+    Ok(())
+}
