@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::table::Table;
 use super::{Context, Exit, Failure, Said, json_line, offline, read_text, status};
-use crate::config::Config;
 use crate::config::admin::AdminFile;
+use crate::config::{Config, Diagnostic};
 use crate::control::load::{self, LoadErrors, Loaded};
 use crate::control::{Clock, Now};
 
@@ -92,7 +92,7 @@ fn summed_up(loaded: &Loaded, orders: Option<&AdminFile>) -> Summary {
     files.extend(config.geo.as_ref().map(|geo| geo.database.display().to_string()));
     files.extend(orders.map(|_| config.admin_file.display().to_string()));
     let mut warnings: Vec<String> = loaded.warnings.iter().map(|warning| warning.text.clone()).collect();
-    warnings.extend(orders.iter().flat_map(|orders| orders.warnings.iter().cloned()));
+    warnings.extend(orders.iter().flat_map(|orders| orders.warnings.iter().map(Diagnostic::one_line)));
     Summary {
         valid: true,
         files,
