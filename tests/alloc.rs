@@ -73,7 +73,8 @@ fn mixed_queries() -> Vec<Vec<u8>> {
 
 #[test]
 fn ten_thousand_mixed_answers_allocate_and_free_nothing_while_snapshots_are_swapped() {
-    let snapshot = |serial: u64| Snapshot { view: Some(packet::view(serial as u8)), ..Snapshot::nothing(serial) };
+    let snapshot =
+        |serial: u64| Snapshot { view: Some(packet::view(serial as u8)), ..Snapshot::nothing(serial) };
     let mut publisher = Publisher::new(snapshot(1));
     let mut reader = publisher.reader();
     let done = AtomicBool::new(false);

@@ -1,18 +1,20 @@
 //! `waypost serve`: runs a node until it is told to end.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::node::{Node, Start, StartError, read_config};
+use super::{Context, Exit, Failure, say};
 use crate::config::{Log, LogFormat, LogLevel};
 
-/// The exit code for a configuration that can't be used (EX_CONFIG): a supervisor need not try again.
-pub const EXIT_CONFIG: u8 = 78;
-
 /// Serves until SIGTERM or SIGINT; SIGHUP reloads.
-pub fn run(config_path: PathBuf) -> ExitCode {
+pub(super) fn run(context: &Context) -> ExitCode {
+    let config_path = match context.config_path() {
+        Ok(path) => path,
+        Err(failure) => return say(Err(Failure { exit: Exit::UNUSABLE, ..failure }), context.json).into(),
+    };
     let config = match read_config(&config_path) {
         Ok(config) => config,
         Err(error) => return failed(&error),
@@ -74,7 +76,7 @@ async fn reload(node: &Node, config_path: &Path) {
 fn failed(error: &StartError) -> ExitCode {
     eprintln!("{error}");
     match error {
-        StartError::Config(_) => ExitCode::from(EXIT_CONFIG),
+        StartError::Config(_) => Exit::UNUSABLE.into(),
         _ => ExitCode::FAILURE,
     }
 }

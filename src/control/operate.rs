@@ -72,7 +72,7 @@ impl Verb {
 }
 
 /// It is done.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Done {
     /// The serial from which it holds; absent on a dry run, or without a running server.
     pub serial: Option<u64>,
@@ -83,7 +83,7 @@ pub struct Done {
     /// What was done, in a sentence.
     pub text: String,
     /// What it moves.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<Preview>,
     /// What to know.
     pub warnings: Vec<String>,
@@ -104,7 +104,7 @@ pub struct Refusal {
 }
 
 /// Why something was not done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RefusalKind {
     /// What was asked for makes no sense: an unknown region, a glob that matches nothing, a bad moment.
