@@ -164,14 +164,14 @@ impl Desk {
             }
             Message::Orders { file, by, done } => {
                 let outcome = self.model.apply(now, Event::Orders(file));
-                self.publish(now, outcome, "order", by);
+                self.publish(now, &outcome, "order", by);
                 answer(done, self.model.serial());
             }
             Message::Release { region, done } => {
                 let outcome = self.model.apply(now, Event::Release(region));
                 let held = !outcome.changes.is_empty();
                 let text = format!("{} is released", self.model.plan().region_name(region));
-                self.publish(now, outcome, "release", text);
+                self.publish(now, &outcome, "release", text);
                 answer(Some(done), (self.model.serial(), held));
             }
             Message::Load { loaded, orders, done } => {
@@ -197,7 +197,7 @@ impl Desk {
     /// Lets time pass: scheduled orders, cooldowns, put-off turns.
     pub fn tick(&mut self, now: Now) {
         let outcome = self.model.apply(now, Event::Tick);
-        self.publish(now, outcome, "time", "time passed".to_owned());
+        self.publish(now, &outcome, "time", "time passed".to_owned());
         self.publisher.collect();
         self.recorder.tick(now, &self.model);
     }
@@ -227,7 +227,7 @@ impl Desk {
         if let Some(status) = self.checks.get_mut(check as usize) {
             status.ran(now, observation, level, streak);
         }
-        self.publish(now, outcome, "probe", text);
+        self.publish(now, &outcome, "probe", text);
     }
 
     fn load(&mut self, now: Now, loaded: Loaded, orders: AdminFile) {
@@ -248,7 +248,7 @@ impl Desk {
         self.last_reload_ok = true;
         self.fast = (0..self.checks.len() as u32).collect();
         let text = format!("configuration {} loaded", self.loaded.generation);
-        self.publish(now, outcome, "load", text);
+        self.publish(now, &outcome, "load", text);
     }
 
     fn geo(&mut self, now: Now, table: Arc<GeoTable>, info: GeoInfo) {
@@ -264,7 +264,7 @@ impl Desk {
     }
 
     /// Publishes what an event changed; then, and only then, tells the journal.
-    fn publish(&mut self, now: Now, outcome: Outcome, cause: &str, text: String) {
+    fn publish(&mut self, now: Now, outcome: &Outcome, cause: &str, text: String) {
         if outcome.is_empty() {
             return;
         }
@@ -280,7 +280,7 @@ impl Desk {
             *self.transitions.entry(key).or_default() += 1;
         }
         self.warn_of_states(now);
-        self.recorder.line(Line::new(&self.model, &outcome, now, cause, text));
+        self.recorder.line(Line::new(&self.model, outcome, now, cause, text));
         self.recorder.changed();
     }
 
