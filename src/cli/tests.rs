@@ -241,6 +241,7 @@ fn geo_says_what_places_an_address() {
     let geo = |client: &str| verb(&format!("waypost geo {client} --json --config {}", config.display()));
     let document: Value = serde_json::from_str(&geo("114.114.114.114").unwrap().out).unwrap();
     assert_eq!((&document["home"], &document["by"]), (&"cn".into(), &"continent".into()));
+    assert!(document["scope"].as_u64().unwrap() > 0, "an address has a block around it, too: {document}");
     assert_eq!(geo("hello").unwrap_err().exit, Exit::USAGE);
 }
 
