@@ -126,7 +126,7 @@ fn orders(config: &Config, now: Now, notes: &mut Vec<String>) -> AdminFile {
         Ok(Some(file)) => return file,
         Ok(None) => {}
         Err(errors) => {
-            notes.push(format!("note: the admin file can't be obeyed\n{}", errors.text.trim_end()))
+            notes.push(format!("note: the admin file can't be obeyed\n{}", errors.text.trim_end()));
         }
     }
     match orders_in(&config.state_dir.join(ACCEPTED), config, now) {
