@@ -23,6 +23,9 @@ use crate::region::geo::GeoTable;
 /// Messages that may wait for the writer; senders of observations drop theirs beyond it.
 pub const MAX_MESSAGES: usize = 65_536;
 
+/// Turns of one cause that are logged one by one.
+const LOGGED_TURNS: usize = 10;
+
 /// What anybody may tell the writer.
 #[derive(Debug)]
 pub enum Message {
@@ -271,17 +274,33 @@ impl Desk {
         let touched = outcome.touched.iter().map(|(service, _)| *service);
         self.press.update(&self.model, touched, now);
         self.swap();
-        for turn in &outcome.turns {
-            let key = TransitionKey::of(self.model.plan(), turn);
-            tracing::info!(
-                service = %key.service, region = %key.region, from = turn.from.word(), to = turn.to.word(),
-                cause = turn.cause, serial = outcome.serial, "region turned: {text}"
-            );
-            *self.transitions.entry(key).or_default() += 1;
-        }
+        self.tell_turns(outcome, &text);
         self.warn_of_states(now);
         self.recorder.line(Line::new(&self.model, outcome, now, cause, text));
         self.recorder.changed();
+    }
+
+    /// Counts turns, and logs the first few: a check that thousands of services share is one cause, not thousands.
+    fn tell_turns(&mut self, outcome: &Outcome, text: &str) {
+        let plan = Arc::clone(self.model.plan());
+        for (number, turn) in outcome.turns.iter().enumerate() {
+            if number < LOGGED_TURNS {
+                let service = plan.services.get(turn.service as usize).map_or("", |service| &service.name);
+                tracing::info!(
+                    service,
+                    region = plan.region_name(turn.region),
+                    from = turn.from.word(),
+                    to = turn.to.word(),
+                    cause = turn.cause,
+                    serial = outcome.serial,
+                    "region turned: {text}"
+                );
+            }
+            *self.transitions.entry(TransitionKey::of(&plan, turn)).or_default() += 1;
+        }
+        if let Some(more) = outcome.turns.len().checked_sub(LOGGED_TURNS).filter(|&more| more > 0) {
+            tracing::info!(serial = outcome.serial, "and {more} more turns for the same cause");
+        }
     }
 
     fn swap(&mut self) {
