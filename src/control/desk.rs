@@ -124,7 +124,7 @@ impl Desk {
             fast: Vec::new(),
         };
         let text = format!("{} starts", desk.loaded.config.node);
-        desk.recorder.line(Line::start(&desk.model, now, text));
+        desk.recorder.line(Line::start(&desk.model, text));
         desk.warn_of_states(now);
         desk
     }
@@ -252,6 +252,8 @@ impl Desk {
     }
 
     fn geo(&mut self, now: Now, table: Arc<GeoTable>, info: GeoInfo) {
+        // What is due by now comes first: the journal's moments do not go back.
+        self.tick(now);
         if let Some(parts) = &mut self.loaded.dns {
             parts.geo = table;
         }
@@ -260,7 +262,7 @@ impl Desk {
         self.press.set_parts(self.loaded.dns.clone());
         self.swap();
         let outcome = Outcome { serial: self.model.serial(), ..Outcome::default() };
-        self.recorder.line(Line::new(&self.model, &outcome, now, "geo", text));
+        self.recorder.line(Line::new(&self.model, &outcome, "geo", text));
     }
 
     /// Publishes what an event changed; then, and only then, tells the journal.
@@ -280,7 +282,7 @@ impl Desk {
             *self.transitions.entry(key).or_default() += 1;
         }
         self.warn_of_states(now);
-        self.recorder.line(Line::new(&self.model, &outcome, now, cause, text));
+        self.recorder.line(Line::new(&self.model, &outcome, cause, text));
         self.recorder.changed();
     }
 
