@@ -1,1 +1,193 @@
-//! The verbs, one file each.
+//! The command line: one file a verb. A verb says what it has to say as a value; only [`run`] prints.
+
+pub mod args;
+mod check;
+mod client;
+mod completions;
+pub mod demo;
+mod explain;
+mod geo;
+pub mod node;
+mod offline;
+pub mod operator;
+mod orders;
+mod preview;
+mod probe;
+mod reload;
+mod replay;
+pub mod serve;
+mod status;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use serde_json::Value;
+
+use args::{Args, Verb};
+
+/// Where a configuration is looked for when none is named, in this order.
+pub const CONFIG_PATHS: [&str; 2] = ["waypost.toml", "/etc/waypost/waypost.toml"];
+
+/// An exit code. The meanings are the same for every verb.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit(pub u8);
+
+impl Exit {
+    /// It is done.
+    pub const DONE: Self = Self(0);
+    /// Looked, and found bad: invalid, unhealthy, different, not served.
+    pub const BAD: Self = Self(1);
+    /// The command makes no sense.
+    pub const USAGE: Self = Self(2);
+    /// The server can't be reached.
+    pub const UNREACHABLE: Self = Self(3);
+    /// Not permitted.
+    pub const NOT_PERMITTED: Self = Self(4);
+    /// The guard refuses.
+    pub const GUARD: Self = Self(7);
+    /// The configuration can't be used at start.
+    pub const UNUSABLE: Self = Self(78);
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.0)
+    }
+}
+
+/// What a verb has to say on standard output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Said {
+    out: String,
+    /// For standard error: what to know beside the result.
+    notes: Vec<String>,
+    exit: Exit,
+}
+
+impl Said {
+    fn done(out: impl Into<String>) -> Self {
+        Self { out: out.into(), notes: Vec::new(), exit: Exit::DONE }
+    }
+}
+
+/// Why a verb could not do what it should.
+#[derive(Clone, Debug, PartialEq)]
+struct Failure {
+    exit: Exit,
+    /// What is wrong, and where.
+    text: String,
+    /// What to do about it; may be empty.
+    hint: String,
+    /// What the server said, for `--json`.
+    document: Option<Value>,
+}
+
+impl Failure {
+    fn new(exit: Exit, text: impl Into<String>) -> Self {
+        Self { exit, text: text.into(), hint: String::new(), document: None }
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+}
+
+/// What every verb may need to know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Context {
+    config: Option<PathBuf>,
+    server: Option<String>,
+    json: bool,
+}
+
+impl Context {
+    /// The configuration's path: the one that was named, or the first one that is there.
+    ///
+    /// Errors: none was named, and none is there.
+    fn config_path(&self) -> Result<PathBuf, Failure> {
+        let there = || CONFIG_PATHS.iter().map(PathBuf::from).find(|path| path.exists());
+        self.config.clone().or_else(there).ok_or_else(|| {
+            let text =
+                format!("there is no configuration: neither {} nor {}", CONFIG_PATHS[0], CONFIG_PATHS[1]);
+            Failure::new(Exit::BAD, text).hint("name one: --config FILE")
+        })
+    }
+}
+
+/// Runs the verb that these arguments (the program's name first) ask for.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args = match Args::try_parse_from(arguments) {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version are no errors; they go to standard output.
+            let exit = if error.use_stderr() { Exit::USAGE } else { Exit::DONE };
+            let _ = error.print();
+            return exit.into();
+        }
+    };
+    let context = Context { config: args.config, server: args.server, json: args.json };
+    let said = match args.verb {
+        Verb::Serve => return serve::run(&context),
+        Verb::Demo(demo) => return demo::run(&demo, context.server.as_deref()),
+        Verb::Check => check::run(&context),
+        Verb::Explain(explain) => explain::run(&context, &explain),
+        Verb::Status(status) => status::run(&context, &status),
+        Verb::Drain(drain) => orders::drain(&context, drain),
+        Verb::Undrain(undo) => orders::undrain(&context, undo),
+        Verb::Force(force) => orders::force(&context, force),
+        Verb::Unforce(undo) => orders::unforce(&context, undo),
+        Verb::Release(release) => orders::release(&context, release),
+        Verb::Probe(probe) => probe::run(&context, probe),
+        Verb::Reload(reload) => reload::run(&context, &reload),
+        Verb::Replay(replay) => replay::run(&context, &replay),
+        Verb::Geo(geo) => geo::run(&context, &geo),
+        Verb::Completions(completions) => Ok(completions::run(&completions)),
+    };
+    say(said, context.json).into()
+}
+
+/// Prints what a verb has to say. A reader that went away (`waypost status | head`) is no error.
+fn say(said: Result<Said, Failure>, json: bool) -> Exit {
+    let (out, notes, exit) = match said {
+        Ok(said) => (said.out, said.notes, said.exit),
+        Err(failure) => {
+            let mut notes = vec![format!("waypost: {}", failure.text)];
+            if !failure.hint.is_empty() {
+                notes.push(format!("  hint: {}", failure.hint));
+            }
+            let document = failure.document.filter(|_| json).map(|document| format!("{document}\n"));
+            (document.unwrap_or_default(), notes, failure.exit)
+        }
+    };
+    for note in notes {
+        // There is nowhere left to complain.
+        let _ = writeln!(io::stderr(), "{note}");
+    }
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(out.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let _ = writeln!(io::stderr(), "waypost: cannot write the result: {error}");
+            Exit::BAD
+        }
+        _ => exit,
+    }
+}
+
+/// Reads a text file; the error names it.
+fn read_text(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(Exit::BAD, format!("cannot read {}: {error}", path.display())))
+}
+
+/// A document as one line.
+fn json_line(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).map(|line| line + "\n").unwrap_or_default()
+}

@@ -28,7 +28,7 @@ use crate::control::saved::Saved;
 use crate::control::{Clock, run};
 use crate::dns::Worker;
 use crate::probe::{ClientError, Runner};
-use crate::serve::admin::{self, AdminState, ExtraRoutes};
+use crate::serve::admin::{self, AdminState, DnsCounts, ExtraRoutes, LiveCounts};
 use crate::serve::{self, BindError, Bound, Serving};
 
 /// Without a saved table, answering begins at the latest after this, seen or not.
@@ -58,7 +58,10 @@ pub struct Node {
 
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("dns", &self.dns_addrs).field("admin", &self.admin_addr).finish_non_exhaustive()
+        f.debug_struct("Node")
+            .field("dns", &self.dns_addrs)
+            .field("admin", &self.admin_addr)
+            .finish_non_exhaustive()
     }
 }
 
@@ -85,7 +88,10 @@ impl fmt::Display for StartError {
             Self::Config(errors) => write!(f, "{}", errors.text),
             Self::Bind(error) => write!(f, "{error}"),
             Self::BindAdmin(addr, error) => {
-                write!(f, "cannot listen on {addr} (admin.listen): {error}; `ss -ltnp` shows who holds the port")
+                write!(
+                    f,
+                    "cannot listen on {addr} (admin.listen): {error}; `ss -ltnp` shows who holds the port"
+                )
             }
             Self::StateDir(path, error) => write!(
                 f,
@@ -186,10 +192,17 @@ impl Node {
 
         let ready = Arc::new(AtomicBool::new(false));
         let admin_addr = admin.local_addr().map_err(StartError::Machine)?;
-        let mut state =
-            AdminState::new(handle.clone(), Arc::clone(&ready), clock, operator.clone(), config.state_dir.clone());
+        let mut state = AdminState::new(
+            handle.clone(),
+            Arc::clone(&ready),
+            clock,
+            operator.clone(),
+            config.state_dir.clone(),
+        );
         state.extra = start.extra;
-        state.dns = serving.as_ref().map(|serving| admin::dns_numbers(counters, serving.stats()));
+        state.dns = serving.as_ref().map(|serving| -> Arc<dyn DnsCounts> {
+            Arc::new(LiveCounts { workers: counters, sockets: serving.stats() })
+        });
         let tasks = vec![
             tokio::spawn(admin::serve(admin, Arc::new(state), stopped.clone())),
             tokio::spawn(watch_orders(Arc::clone(&operator), stopped.clone())),
@@ -207,7 +220,8 @@ impl Node {
         let deadline = sleep(FIRST_ROUND);
         tokio::pin!(deadline);
         while !self.ready.load(Ordering::Acquire) {
-            let round = self.handle.status().await.is_ok_and(|parts| parts.checks.iter().all(|c| c.last.is_some()));
+            let round =
+                self.handle.status().await.is_ok_and(|parts| parts.checks.iter().all(|c| c.last.is_some()));
             if round {
                 break;
             }

@@ -1,10 +1,10 @@
 //! What operators do to a running node, one at a time: orders through the admin file, releases, reloads, probes now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex as StdMutex};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
 use tokio::sync::{Mutex, mpsc};
 
@@ -15,14 +15,16 @@ use crate::control::desk::{Gone, Handle, Message};
 use crate::control::geo_source::{self, GeoRefusal};
 use crate::control::journal::rfc3339;
 use crate::control::load::{GeoInfo, LoadErrors, LoadOptions, Loaded, load, parse_orders};
-use crate::control::operate::{Done, Order, Prepared, Refusal, RefusalKind, Verb, prepare, too_many_changed};
+use crate::control::operate::{
+    Done, Ground, Order, Prepared, Refusal, RefusalKind, Verb, prepare, too_many_removed,
+};
 use crate::control::plan::{CheckIndex, Plan};
 use crate::control::preview::preview;
-use crate::control::status::{StatusParts, Warning};
+use crate::control::status::Warning;
 use crate::control::{Clock, Now};
-use crate::health::Observation;
 use crate::probe::{CheckSpec, Prober, Runner};
 use crate::region::geo::GeoTable;
+use crate::serve::admin::{Answer, Operate, ProbeRun};
 
 /// Observations of one configuration that may wait for the writer.
 const MAX_OBSERVATIONS: usize = 16_384;
@@ -35,6 +37,8 @@ pub struct Operator {
     config_path: PathBuf,
     runner: Runner,
     probing: Probing,
+    /// The line for which the admin file on disk can't be obeyed.
+    orders_error: StdMutex<Option<usize>>,
     inner: Mutex<Inner>,
 }
 
@@ -63,7 +67,7 @@ impl Probing {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<(u64, Prober)>> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -88,7 +92,8 @@ impl Operator {
             geo_seen: None,
             geo_settled,
         };
-        let operator = Self { handle, clock, config_path, runner, probing, inner: Mutex::new(inner) };
+        let (orders_error, inner) = (StdMutex::new(None), Mutex::new(inner));
+        let operator = Self { handle, clock, config_path, runner, probing, orders_error, inner };
         operator.start_checks(loaded.generation, specs(&loaded.config, &loaded.plan));
         operator
     }
@@ -99,22 +104,39 @@ impl Operator {
         let now = self.clock.now();
         let parts = self.handle.status().await.map_err(stopping)?;
         let base = inner.base_text(now)?;
-        let prepared =
-            prepare(verb, &order, &base, &inner.config, &parts.snapshot.plan, &parts.inputs, inner.admin.path(), now)?;
+        let ground = Ground {
+            base: &base,
+            path: inner.admin.path(),
+            config: &inner.config,
+            plan: &parts.snapshot.plan,
+            inputs: &parts.inputs,
+            now,
+        };
+        let prepared = prepare(verb, &order, ground)?;
         let Prepared { text, file, preview, sentence, warnings } = prepared;
         if order.dry_run {
             let text = format!("would {sentence}");
             return Ok(Done { text, preview: Some(preview), warnings, ..Done::default() });
         }
         inner.admin.write(&text).map_err(|error| {
-            Refusal::new(RefusalKind::CannotWrite, format!("cannot write {}: {error}", inner.admin.path().display()))
+            Refusal::new(
+                RefusalKind::CannotWrite,
+                format!("cannot write {}: {error}", inner.admin.path().display()),
+            )
         })?;
         let by_text = format!("{by}: {sentence}");
         let message = |done| Message::Orders { file, by: by_text, done: Some(done) };
         let serial = self.handle.ask(message).await.map_err(stopping)?;
-        self.handle.tell(Message::Unwarn("admin_file"));
+        self.set_orders_error(None);
         self.audit(&inner, verb.word(), by, &sentence, &order.reason, serial);
-        Ok(Done { serial: Some(serial), live: true, changed: true, text: sentence, preview: Some(preview), warnings })
+        Ok(Done {
+            serial: Some(serial),
+            live: true,
+            changed: true,
+            text: sentence,
+            preview: Some(preview),
+            warnings,
+        })
     }
 
     /// Releases a region that was held after a failure.
@@ -154,7 +176,13 @@ impl Operator {
         result
     }
 
-    async fn try_reload(&self, inner: &mut Inner, accept_geo: bool, force: bool, by: &str) -> Result<Done, Refusal> {
+    async fn try_reload(
+        &self,
+        inner: &mut Inner,
+        accept_geo: bool,
+        force: bool,
+        by: &str,
+    ) -> Result<Done, Refusal> {
         let now = self.clock.now();
         let generation = inner.generation + 1;
         let (path, in_use) = (self.config_path.clone(), inner.geo.clone());
@@ -162,15 +190,19 @@ impl Operator {
             let in_use = in_use.as_ref().map(|(table, info)| (table, info));
             load(&path, LoadOptions { generation, now, in_use, accept_geo, state: true })
         });
-        let loaded = loading.await.map_err(|_| Refusal::new(RefusalKind::InvalidFile, "loading failed".into()))?;
+        let loaded =
+            loading.await.map_err(|_| Refusal::new(RefusalKind::InvalidFile, "loading failed".into()))?;
         let loaded = loaded.map_err(invalid)?;
         needs_restart(&inner.config, &loaded.config)?;
         if !force {
-            too_many_changed(&inner.config, &loaded.config)?;
+            too_many_removed(&inner.config, &loaded.config)?;
         }
-        let orders = parse_orders(inner.admin.accepted(), inner.admin.path(), &loaded.config, now.wall_ms)
-            .or_else(|errors| if inner.admin.accepted().is_empty() { Ok(AdminFile::default()) } else { Err(errors) })
-            .map_err(invalid)?;
+        let orders =
+            parse_orders(inner.admin.accepted(), inner.admin.path(), &loaded.config, now.wall_ms)
+                .or_else(|errors| {
+                    if inner.admin.accepted().is_empty() { Ok(AdminFile::default()) } else { Err(errors) }
+                })
+                .map_err(invalid)?;
         self.put_in_force(inner, loaded, orders, by).await
     }
 
@@ -194,43 +226,38 @@ impl Operator {
         let generation = loaded.generation;
         let text = format!("configuration {generation} is in force");
         let loaded = Box::new(loaded);
-        let serial = self.handle.ask(|done| Message::Load { loaded, orders, done }).await.map_err(stopping)?;
+        let serial =
+            self.handle.ask(|done| Message::Load { loaded, orders, done }).await.map_err(stopping)?;
         self.start_checks(generation, specs);
         self.audit(inner, "reload", by, &text, "", serial);
         Ok(Done { serial: Some(serial), live: true, changed: true, text, preview: None, warnings })
     }
 
     /// Runs a probe now, in one region or all, out of turn; results are shown and do not count.
-    pub async fn probe(&self, name: &str, region: Option<&str>) -> Result<Vec<(String, Observation)>, Refusal> {
+    pub async fn probe(&self, name: &str, region: Option<&str>) -> Result<Vec<ProbeRun>, Refusal> {
         let parts = self.handle.status().await.map_err(stopping)?;
-        let runs = self.runs_of(&parts, name, region);
-        if runs.is_empty() {
-            let known: std::collections::BTreeSet<&str> =
-                parts.snapshot.plan.checks.iter().map(|check| check.probe.as_str()).collect();
-            let known: Vec<&str> = known.into_iter().collect();
-            return Err(Refusal::new(RefusalKind::BadRequest, format!("no check of a probe `{name}` runs there"))
-                .hint(format!("probes: {}", known.join(", "))));
-        }
-        let mut results = Vec::new();
-        for (what, run) in runs {
-            results.push((what, run.await));
-        }
-        Ok(results)
-    }
-
-    fn runs_of(
-        &self,
-        parts: &StatusParts,
-        name: &str,
-        region: Option<&str>,
-    ) -> Vec<(String, impl Future<Output = Observation> + Send + use<>)> {
         let plan = &parts.snapshot.plan;
-        let guard = self.probing.lock();
-        let Some((_, prober)) = &*guard else { return Vec::new() };
         let wanted = (0..).zip(&plan.checks).filter(|(_, check)| {
             check.probe == name && region.is_none_or(|region| plan.region_name(check.region) == region)
         });
-        wanted.filter_map(|(index, _)| Some((plan.describe(index).to_string(), prober.run_now(index)?))).collect()
+        let wanted: Vec<_> = wanted.collect();
+        if wanted.is_empty() {
+            let known: BTreeSet<&str> = plan.checks.iter().map(|check| check.probe.as_str()).collect();
+            let known: Vec<&str> = known.into_iter().collect();
+            let place = region.map_or(String::new(), |region| format!(" in {region}"));
+            let refusal =
+                Refusal::new(RefusalKind::BadRequest, format!("no check of a probe `{name}` runs{place}"));
+            return Err(refusal.hint(format!("probes: {}", known.join(", "))));
+        }
+        let mut runs = Vec::new();
+        for (index, check) in wanted {
+            let run = self.probing.lock().as_ref().and_then(|(_, prober)| prober.run_now(index));
+            if let Some(run) = run {
+                let seen = run.await;
+                runs.push(ProbeRun::of(name, plan.region_name(check.region), check.address, &seen));
+            }
+        }
+        Ok(runs)
     }
 
     /// Looks at the admin file.
@@ -257,7 +284,7 @@ impl Operator {
         let by = format!("{} was edited", inner.admin.path().display());
         let message = |done| Message::Orders { file, by: by.clone(), done: Some(done) };
         let Ok(serial) = self.handle.ask(message).await else { return };
-        self.handle.tell(Message::Unwarn("admin_file"));
+        self.set_orders_error(None);
         self.warn_or_clear("guard", &preview.refusals, now);
         self.warn_or_clear("admin_past", &warnings, now);
         self.audit(inner, "file", "file", &by, "", serial);
@@ -266,6 +293,14 @@ impl Operator {
     fn refuse_orders(&self, errors: &LoadErrors, now: Now) {
         tracing::error!("the admin file is refused, what was in force stays:\n{}", errors.text);
         self.warn("admin_file", errors.lines.join("; "), now);
+        self.set_orders_error(Some(errors.first_line));
+    }
+
+    fn set_orders_error(&self, line: Option<usize>) {
+        if line.is_none() {
+            self.handle.tell(Message::Unwarn("admin_file"));
+        }
+        *self.orders_error.lock().unwrap_or_else(PoisonError::into_inner) = line;
     }
 
     /// What the start found wrong with the admin file.
@@ -363,9 +398,11 @@ impl Operator {
             "at": at, "action": action, "by": by, "what": what, "reason": reason, "serial": serial,
         });
         let path = inner.config.state_dir.join("audit.jsonl");
-        let written = OpenOptions::new().create(true).append(true).open(&path).and_then(|mut file| {
-            file.write_all(format!("{line}\n").as_bytes())
-        });
+        let written = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
         if let Err(error) = written {
             tracing::warn!("cannot write {}: {error}", path.display());
         }
@@ -373,11 +410,36 @@ impl Operator {
     }
 }
 
+impl Operate for Operator {
+    fn order<'a>(&'a self, verb: Verb, order: Order, by: &'a str) -> Answer<'a, Done> {
+        Box::pin(self.order(verb, order, by))
+    }
+
+    fn release<'a>(&'a self, region: &'a str, by: &'a str) -> Answer<'a, Done> {
+        Box::pin(self.release(region, by))
+    }
+
+    fn reload<'a>(&'a self, accept_geo: bool, force: bool, by: &'a str) -> Answer<'a, Done> {
+        Box::pin(self.reload(accept_geo, force, by))
+    }
+
+    fn probe<'a>(&'a self, name: &'a str, region: Option<&'a str>) -> Answer<'a, Vec<ProbeRun>> {
+        Box::pin(self.probe(name, region))
+    }
+
+    fn admin_file_error(&self) -> Option<usize> {
+        *self.orders_error.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Inner {
     /// The text that an order is added to: the file's if it is valid, what is in force if there is no file.
     fn base_text(&self, now: Now) -> Result<String, Refusal> {
         let on_disk = self.admin.text().map_err(|error| {
-            Refusal::new(RefusalKind::CannotWrite, format!("cannot read {}: {error}", self.admin.path().display()))
+            Refusal::new(
+                RefusalKind::CannotWrite,
+                format!("cannot read {}: {error}", self.admin.path().display()),
+            )
         })?;
         let Some(text) = on_disk else { return Ok(self.admin.accepted().to_owned()) };
         if text != self.admin.accepted() {
@@ -403,7 +465,11 @@ fn specs(config: &Config, plan: &Plan) -> Vec<CheckSpec> {
 /// Keys that are fixed when the process starts.
 fn needs_restart(old: &Config, new: &Config) -> Result<(), Refusal> {
     let mut keys = Vec::new();
-    let mut compare = |key: &'static str, same: bool| if !same { keys.push(key) };
+    let mut compare = |key: &'static str, same: bool| {
+        if !same {
+            keys.push(key)
+        }
+    };
     let (old_dns, new_dns) = (old.dns.as_ref(), new.dns.as_ref());
     compare("dns", old_dns.is_some() == new_dns.is_some());
     if let (Some(old), Some(new)) = (old_dns, new_dns) {

@@ -4,6 +4,20 @@
 //! below, which the rest of the program takes for granted: every name resolved, every range kept.
 
 pub mod admin;
+mod diagnostic;
+mod http;
+mod keys;
+mod nearest;
+mod parse;
+mod probes;
+mod reader;
+mod regions;
+mod scalar;
+mod sections;
+mod services;
+
+pub use diagnostic::{Diagnostic, Place, Severity, render};
+pub use scalar::parse_duration;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -41,8 +55,22 @@ pub struct Config {
     pub services: Vec<Service>,
     /// The admin listener.
     pub admin: Admin,
+    /// Where in the file things stand that only the loader can judge.
+    pub places: Places,
     /// What is odd, but not wrong.
     pub warnings: Vec<Diagnostic>,
+}
+
+/// Places of the config file for errors that are found later: with them a missing folder or a service outside every
+/// zone becomes a [`Diagnostic`] like any other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The value of `geo.database`.
+    pub database: Option<Place>,
+    /// The value of `dns.zones`.
+    pub zones: Option<Place>,
+    /// The name of each service, by its position in [`Config::services`].
+    pub services: Vec<Place>,
 }
 
 /// `[log]`.
@@ -175,6 +203,7 @@ pub enum Per {
 
 /// What a probe does. Templates may hold `{address}` and `{region}`.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant)] // There are few probes, each read once: a box would only be in the way.
 pub enum ProbeKind {
     /// An HTTP request.
     Http(HttpProbe),
@@ -200,7 +229,7 @@ pub enum ProbeKind {
 /// An HTTP probe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpProbe {
-    /// Where to ask.
+    /// Where to ask; may be empty when every region has a target.
     pub url: String,
     /// The `Host` to send instead of the URL's.
     pub host: Option<String>,
@@ -314,37 +343,4 @@ pub struct Admin {
     pub listen: SocketAddr,
     /// Whether decisions are counted per service.
     pub metrics_per_service: bool,
-}
-
-/// STUB until the config branch lands.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Diagnostic {
-    /// What.
-    pub message: String,
-}
-
-impl Diagnostic {
-    /// STUB.
-    pub fn one_line(&self) -> String {
-        self.message.clone()
-    }
-}
-
-/// STUB.
-pub fn render(errors: &[Diagnostic], text: &str, colour: bool) -> String {
-    let _ = (text, colour);
-    errors.iter().map(Diagnostic::one_line).collect()
-}
-
-impl Config {
-    /// STUB.
-    pub fn parse(
-        text: &str,
-        path: &std::path::Path,
-        env: &dyn Fn(&str) -> Option<String>,
-        hostname: &str,
-    ) -> Result<Self, Vec<Diagnostic>> {
-        let _ = (text, path, env, hostname);
-        Err(Vec::new())
-    }
 }

@@ -121,7 +121,7 @@ impl AdminSource {
         let missing = || {
             let line =
                 format!("{}: warning: it is gone; what was obeyed last stays in force", self.path.display());
-            LoadErrors { text: line.clone(), lines: vec![line] }
+            LoadErrors::one(line)
         };
         let problem = problem.or_else(|| (!was_there).then(missing));
         self.gone = !was_there;
@@ -231,6 +231,5 @@ fn stat(path: &Path) -> io::Result<Stat> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> LoadErrors {
-    let line = format!("{}: error: cannot read it: {error}", path.display());
-    LoadErrors { text: line.clone(), lines: vec![line] }
+    LoadErrors::one(format!("{}: error: cannot read it: {error}", path.display()))
 }

@@ -67,6 +67,15 @@ pub struct LoadErrors {
     pub text: String,
     /// One line each.
     pub lines: Vec<String>,
+    /// The line of the file that the first is about, from 1; 0: none, or the file as a whole.
+    pub first_line: usize,
+}
+
+impl LoadErrors {
+    /// A single error, about a file as a whole.
+    pub fn one(line: String) -> Self {
+        Self { text: line.clone(), lines: vec![line], first_line: 0 }
+    }
 }
 
 /// What a load may take for granted.
@@ -138,7 +147,7 @@ pub fn load_named(config: Config, options: LoadOptions<'_>) -> Result<Loaded, Lo
         }
     };
     if !errors.is_empty() {
-        return Err(LoadErrors { text: errors.join("\n"), lines: errors });
+        return Err(LoadErrors { text: errors.join("\n"), lines: errors, first_line: 0 });
     }
     warnings.extend(geo.iter().flat_map(|geo| geo.warnings.iter().cloned()));
 
@@ -255,12 +264,12 @@ fn diagnosed(errors: &[Diagnostic], text: &str) -> LoadErrors {
     LoadErrors {
         text: crate::config::render(errors, text, false),
         lines: errors.iter().map(Diagnostic::one_line).collect(),
+        first_line: errors.first().map_or(0, |error| error.place.line),
     }
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> LoadErrors {
-    let line = format!("{}: error: cannot read it: {error}", path.display());
-    LoadErrors { text: line.clone(), lines: vec![line] }
+    LoadErrors::one(format!("{}: error: cannot read it: {error}", path.display()))
 }
 
 /// The machine's name; `localhost` when it has none.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::derive::{ServiceState, any_able, chosen_word, derive};
 use super::inputs::Inputs;
@@ -12,7 +12,7 @@ use crate::config::admin::AdminFile;
 use crate::region::Chosen;
 
 /// What orders would change.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Preview {
     /// Users that move, by service and home.
     pub moves: Vec<Move>,
@@ -27,7 +27,7 @@ pub struct Preview {
 }
 
 /// The users of one home, moved.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Move {
     pub service: String,
@@ -37,7 +37,7 @@ pub struct Move {
 }
 
 /// What a region would carry, in requests per second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Headroom {
     pub load: Option<f64>,

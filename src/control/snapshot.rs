@@ -22,6 +22,13 @@ pub struct Snapshot {
     pub states: Chunked<ServiceState>,
 }
 
+impl Snapshot {
+    /// A state without services and without DNS.
+    pub fn nothing(serial: u64) -> Self {
+        Self { serial, view: None, plan: Arc::default(), states: Chunked::default() }
+    }
+}
+
 /// The writer's end. Keeps retired snapshots until it is their only owner, so that no reader ever frees one.
 #[derive(Debug)]
 pub struct Publisher {

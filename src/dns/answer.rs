@@ -249,7 +249,11 @@ impl AnswerTable {
 
     /// A table of these services.
     pub fn new(services: Vec<Arc<ServiceAnswers>>) -> Self {
-        let chunks = services.chunks(Self::CHUNK).map(|chunk| Arc::new(chunk.to_vec())).collect();
+        let mut services = services.into_iter().peekable();
+        let mut chunks = Vec::new();
+        while services.peek().is_some() {
+            chunks.push(Arc::new(services.by_ref().take(Self::CHUNK).collect()));
+        }
         Self { chunks }
     }
 
@@ -262,10 +266,47 @@ impl AnswerTable {
     /// Puts other answers in a service's place; out of range: ignored.
     pub fn replace(&mut self, index: ServiceIndex, answers: Arc<ServiceAnswers>) {
         let index = index as usize;
-        if let Some(chunk) = self.chunks.get_mut(index / Self::CHUNK) {
-            if let Some(slot) = Arc::make_mut(chunk).get_mut(index % Self::CHUNK) {
-                *slot = answers;
-            }
+        if let Some(chunk) = self.chunks.get_mut(index / Self::CHUNK)
+            && let Some(place) = Arc::make_mut(chunk).get_mut(index % Self::CHUNK)
+        {
+            *place = answers;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn service(n: u8) -> Arc<ServiceAnswers> {
+        let records = Records::Addresses { v4: vec![[192, 0, 2, n].into()], v6: Vec::new() };
+        let ttl = TtlRule { ttl_s: 30, min_s: 5, deadline: None };
+        Arc::new(ServiceAnswers::encode(&[HomeReply { records, ttl, slot: Slot::default() }]))
+    }
+
+    #[test]
+    fn replacing_one_service_copies_its_chunk_and_leaves_other_tables_as_they_are() {
+        let old = AnswerTable::new((0..130).map(service).collect());
+        let mut new = old.clone();
+        let other = service(200);
+        new.replace(129, Arc::clone(&other));
+        new.replace(130, Arc::clone(&other));
+        assert!(std::ptr::eq(new.service(129).unwrap(), &raw const *other));
+        assert!(!std::ptr::eq(old.service(129).unwrap(), &raw const *other));
+        assert!((0..129).all(|index| std::ptr::eq(old.service(index).unwrap(), new.service(index).unwrap())));
+        assert!(Arc::ptr_eq(&old.chunks[0], &new.chunks[0]) && !Arc::ptr_eq(&old.chunks[2], &new.chunks[2]));
+        assert!(new.service(130).is_none());
+    }
+
+    #[test]
+    fn a_service_covers_the_families_it_lists_and_an_alias_everything() {
+        let encode = |records| {
+            let ttl = TtlRule { ttl_s: 30, min_s: 5, deadline: None };
+            ServiceAnswers::encode(&[HomeReply { records, ttl, slot: Slot::default() }])
+        };
+        let v6 = encode(Records::Addresses { v4: Vec::new(), v6: vec![Ipv6Addr::LOCALHOST] });
+        assert_eq!([TYPE_A, TYPE_AAAA, 16].map(|qtype| v6.covers(qtype)), [false, true, false]);
+        let alias = encode(Records::Cname(vec![1, b'a', 0]));
+        assert_eq!([TYPE_A, TYPE_AAAA, 16].map(|qtype| alias.covers(qtype)), [true; 3]);
     }
 }

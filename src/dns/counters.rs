@@ -91,7 +91,6 @@ query_types! {
 type Row<const LEN: usize> = [AtomicU64; LEN];
 
 /// What one worker has counted. Everything only grows.
-#[derive(Default)]
 pub struct Counters {
     queries: [[Row<{ QueryType::ALL.len() }>; 2]; 2],
     responses: [Row<{ Rcode::ALL.len() }>; 2],
@@ -106,7 +105,15 @@ impl Counters {
     /// Counters at zero.
     pub fn new() -> Self {
         let decisions = (0..DECISION_SLOTS).map(|_| AtomicU64::new(0)).collect();
-        Self { decisions, ..Self::default() }
+        Self {
+            queries: Default::default(),
+            responses: Default::default(),
+            silences: Default::default(),
+            lookups: Default::default(),
+            durations: Default::default(),
+            duration_sum_ns: AtomicU64::new(0),
+            decisions,
+        }
     }
 
     /// Queries of that kind.
@@ -173,6 +180,12 @@ impl Counters {
         let bucket = DURATION_BOUNDS_NS.partition_point(|&bound| bound < each_ns);
         add(&self.durations[bucket], queries);
         add(&self.duration_sum_ns, nanos);
+    }
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -191,10 +191,10 @@ fn padded<const LEN: usize>(address: &[u8], source: u8) -> Result<[u8; LEN], Fau
     if usize::from(source) > 8 * LEN || address.len() != usize::from(source).div_ceil(8) {
         return Err(Fault::Subnet);
     }
-    if let (Some(last), used @ 1..) = (address.last(), source % 8) {
-        if last << used != 0 {
-            return Err(Fault::Subnet);
-        }
+    if let (Some(last), used @ 1..) = (address.last(), source % 8)
+        && last << used != 0
+    {
+        return Err(Fault::Subnet);
     }
     let mut bytes = [0; LEN];
     bytes.get_mut(..address.len()).ok_or(Fault::Subnet)?.copy_from_slice(address);

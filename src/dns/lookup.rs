@@ -7,7 +7,7 @@ use super::answer::{RECORD_HEAD_LEN, ServiceIndex, TYPE_CNAME};
 use super::counters::Worker;
 use super::edns::Edns;
 use super::referral;
-use super::reply::{Full, MAX_POINTER, Reply, Section};
+use super::reply::{Full, MAX_POINTER, Reply, Section, pointer};
 use super::wire::{HEADER_LEN, Name, Question, Rcode};
 use super::zone::{Cut, Found, Node, Redirect, Rrset, Zone};
 use super::{Query, View};
@@ -39,6 +39,7 @@ pub(super) struct Lookup<'v, 'w, 'r, 'o> {
 }
 
 /// What a look at one name led to.
+#[allow(clippy::large_enum_variant)] // On the stack, where a box is not to be had.
 enum Step {
     /// The answer is complete.
     Done,
@@ -55,15 +56,10 @@ impl Lookup<'_, '_, '_, '_> {
             return;
         }
         if self.follow(question.name).is_err() {
-            self.scope_of_truncated();
+            self.reply.truncate();
+            self.reply.rcode = Rcode::NoError;
+            self.scope = 0; // what is left depends on no place
         }
-    }
-
-    /// A truncated answer says nothing that depends on place.
-    fn scope_of_truncated(&mut self) {
-        self.reply.truncate();
-        self.reply.rcode = Rcode::NoError;
-        self.scope = 0;
     }
 
     fn follow(&mut self, qname: &[u8]) -> Result<(), Full> {
@@ -71,7 +67,8 @@ impl Lookup<'_, '_, '_, '_> {
         let mut places = [HEADER_LEN; MAX_ALIASES + 1];
         for followed in 1..=MAX_ALIASES {
             let Step::Alias(name, at) = step else { break };
-            let is_loop = places.iter().any(|&place| self.reply.has_name_at(place, name.as_wire()));
+            let mut visited = places.iter().take(followed);
+            let is_loop = visited.any(|&place| self.reply.has_name_at(place, name.as_wire()));
             if is_loop || at + name.as_wire().len() > MAX_POINTER {
                 break;
             }
@@ -131,7 +128,9 @@ impl Lookup<'_, '_, '_, '_> {
         } else if let Some(alias) = node.rrset(TYPE_CNAME) {
             let data = self.reply.len() + RECORD_HEAD_LEN;
             self.reply.put_rrset(alias, at)?;
-            return Ok(alias_to(&[&alias.target], data));
+            let mut target = Name::EMPTY;
+            let is_name = target.set(&[&alias.target]);
+            return Ok(if is_name { Step::Alias(target, data) } else { Step::Done });
         }
         self.negative(zone, name, at)
     }
@@ -193,7 +192,7 @@ impl Lookup<'_, '_, '_, '_> {
             return Ok(Step::Done);
         }
         let data_at = self.reply.len() + RECORD_HEAD_LEN;
-        self.reply.put(&super::reply::pointer(at))?;
+        self.reply.put(&pointer(at))?;
         self.reply.put(&[0, TYPE_CNAME as u8, 0, CLASS_IN as u8])?;
         self.reply.put(ttl)?;
         self.reply.put(&(data_len as u16).to_be_bytes())?; // at most 255, else it were no name
@@ -230,9 +229,4 @@ impl Lookup<'_, '_, '_, '_> {
         self.reply.put_record(Section::Authority, apex, &zone.negative_soa)?;
         Ok(Step::Done)
     }
-}
-
-fn alias_to(target: &[&[u8]], at: usize) -> Step {
-    let mut name = Name::EMPTY;
-    if name.set(target) { Step::Alias(name, at) } else { Step::Done }
 }

@@ -10,6 +10,7 @@
 //! Every thread owns its responder, so counters have one writer and nothing on a query's way takes a lock. TCP has a
 //! runtime of its own: what the control plane does on its own runtime never delays an answer.
 
+pub mod admin;
 mod bind;
 mod gate;
 mod stats;

@@ -376,9 +376,9 @@ fn an_idle_worker_keeps_looking_for_the_current_state() {
 
 #[test]
 fn the_live_responder_moves_on_to_the_published_snapshot_and_lets_the_old_one_go() {
-    let mut publisher = Publisher::new(nothing(1));
+    let mut publisher = Publisher::new(Snapshot::nothing(1));
     let mut live = Live::new(publisher.reader(), Worker::default());
-    publisher.publish(nothing(2));
+    publisher.publish(Snapshot::nothing(2));
     let old = Arc::downgrade(&live.snapshot);
     live.refresh();
     assert_eq!(live.snapshot.serial, 2);
@@ -432,8 +432,4 @@ fn port_zero_gives_udp_and_tcp_the_same_port() {
     let udp: Vec<_> = bound.udp.iter().map(|socket| socket.local_addr().unwrap()).collect();
     assert_eq!(tcp, bound.local_addrs());
     assert_eq!(udp, [tcp[0], tcp[0], tcp[1], tcp[1]]);
-}
-
-fn nothing(serial: u64) -> Snapshot {
-    Snapshot { serial, view: None, plan: Arc::default(), states: crate::control::chunked::Chunked::default() }
 }

@@ -81,6 +81,12 @@ impl Database {
         if self.build_epoch_s > wall_s.saturating_add(CLOCK_SLACK_S) { None } else { Some(self.build_epoch_s) }
     }
 
+    /// Whether this file was built before `other`. A build date that no age can be computed from is older than nothing,
+    /// and nothing is older than it.
+    pub fn older_than(&self, other: &Self, wall_s: u64) -> bool {
+        self.build_s(wall_s).zip(other.build_s(wall_s)).is_some_and(|(ours, theirs)| ours < theirs)
+    }
+
     /// Networks of the file whose country code ISO 3166 does not know: their country was left out.
     pub const fn unknown_codes(&self) -> u64 {
         self.unknown_codes

@@ -1,10 +1,10 @@
 //! Where a client is: networks compiled at load into one flat table, looked up per query.
 //!
 //! Operators' networks (longest prefix first) beat the database's country, the country beats the continent, and what
-//! nothing places has a home too, declared as such. All that is laid over each other once, at load, as [`layer`]s;
-//! what remains is one sorted array a family ([`flat`]), and no lookup asks twice.
+//! nothing places has a home too, declared as such. All that is laid over each other once, at load, as layers;
+//! what remains is one sorted array a family, and no lookup asks twice.
 //!
-//! Some addresses mean something else than they say ([`special`]): an IPv4 address inside an IPv6 one is looked up as
+//! Some addresses mean something else than they say: an IPv4 address inside an IPv6 one is looked up as
 //! the IPv4 address; a private, loopback or link-local *subnet* says nothing, so its sender is looked up instead.
 
 mod address;

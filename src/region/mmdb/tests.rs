@@ -141,6 +141,12 @@ fn a_build_date_counts_up_to_a_day_ahead_of_the_clock() {
     assert_eq!(database.build_s(1_700_000_000 - 86_400), Some(1_700_000_000));
     assert_eq!(database.build_s(1_700_000_000 - 86_401), None);
     assert_eq!(database.build_s(u64::MAX), Some(1_700_000_000));
+    let mut newer = database.clone();
+    newer.build_epoch_s += 1;
+    assert!(database.older_than(&newer, 1_800_000_000));
+    assert!(!newer.older_than(&database, 1_800_000_000) && !database.older_than(&database, 1_800_000_000));
+    newer.build_epoch_s = u64::MAX;
+    assert!(!newer.older_than(&database, 1_800_000_000) && !database.older_than(&newer, 1_800_000_000));
 }
 
 /// What a file is refused for or read as, the bytes being whatever they are: the point is to come back.
@@ -173,6 +179,18 @@ fn the_shipped_database_cut_off_anywhere_is_refused() {
     for part in 1..16 {
         assert!(Database::from_mmdb(whole[..whole.len() * part / 16].to_vec()).is_err());
     }
+}
+
+#[test]
+fn a_file_without_a_description_is_read_and_still_verified() {
+    // DB-IP's own files are such.
+    let description = b"\x4bdescription\xe1\x42en\x44test";
+    let mut bytes = small();
+    let at = bytes.windows(description.len()).position(|window| window == description).unwrap();
+    bytes.splice(at..at + description.len(), *b"\x4bdescription\xe0");
+    assert_eq!(place(&Database::from_mmdb(bytes.clone()).unwrap(), "1.0.1.77"), "CN (AS)");
+    bytes[3..6].fill(0);
+    assert!(matches!(Database::from_mmdb(bytes), Err(MmdbError::Damaged(_))));
 }
 
 #[test]

@@ -1,0 +1,20 @@
+//! Any bytes as a query.
+
+#![no_main]
+
+#[path = "../packet.rs"]
+#[allow(dead_code)]
+mod packet;
+
+use std::cell::RefCell;
+
+use libfuzzer_sys::fuzz_target;
+
+thread_local! {
+    static WORLD: RefCell<(waypost::dns::View, waypost::dns::Worker)> =
+        RefCell::new((packet::view(0), waypost::dns::Worker::new()));
+}
+
+fuzz_target!(|data: &[u8]| {
+    WORLD.with_borrow_mut(|(view, worker)| packet::fuzz_packet(view, worker, data));
+});

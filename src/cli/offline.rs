@@ -1,0 +1,101 @@
+//! What the files say, without a server: configuration, admin file, saved health. Nothing is written.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Context, Exit, Failure, read_text};
+use crate::config::Config;
+use crate::config::admin::AdminFile;
+use crate::control::admin_source::ACCEPTED;
+use crate::control::desk::Desk;
+use crate::control::load::{self, LoadErrors, LoadOptions, Loaded};
+use crate::control::recorder::{Recorder, read_saved};
+use crate::control::{Clock, Now, Snapshot};
+
+/// How a server that started now would stand before its first probe.
+#[derive(Debug)]
+pub(super) struct Offline {
+    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) now: Now,
+    /// What to know about it.
+    pub(super) notes: Vec<String>,
+}
+
+/// A load that writes nothing and lets nothing stand in.
+pub(super) fn options(now: Now) -> LoadOptions<'static> {
+    LoadOptions { generation: 1, now, in_use: None, accept_geo: false, state: false }
+}
+
+/// Reads everything.
+///
+/// Errors: the configuration, or something that it names, is invalid.
+pub(super) fn read(context: &Context) -> Result<Offline, Failure> {
+    let now = Clock::start().now();
+    let path = context.config_path()?;
+    let loaded = load::load(&path, options(now)).map_err(|errors| invalid(&errors))?;
+    let mut notes = Vec::new();
+    let orders = orders(&loaded.config, now, &mut notes);
+    let snapshot = snapshot(loaded, orders, now, &mut notes);
+    Ok(Offline { snapshot, now, notes })
+}
+
+/// The configuration alone.
+pub(super) fn read_config(context: &Context) -> Result<Config, Failure> {
+    let path = context.config_path()?;
+    load::parse(&read_text(&path)?, &path).map_err(|errors| invalid(&errors))
+}
+
+pub(super) fn invalid(errors: &LoadErrors) -> Failure {
+    let text = format!("the configuration is invalid\n{}", errors.text.trim_end());
+    Failure::new(Exit::BAD, text)
+}
+
+fn snapshot(loaded: Loaded, orders: AdminFile, now: Now, notes: &mut Vec<String>) -> Arc<Snapshot> {
+    let saved = match read_saved(&loaded.config.state_dir) {
+        Ok(saved) => saved,
+        Err(error) => {
+            notes.push(format!("note: the saved health can't be used: {error}"));
+            None
+        }
+    };
+    if !saved.as_ref().is_some_and(|saved| saved.is_fresh(now.wall_ms)) {
+        notes.push(
+            "note: no saved health younger than 5 minutes: every check counts as never seen".to_owned(),
+        );
+    }
+    let desk = Desk::new(loaded, orders, saved.as_ref(), Recorder::nowhere(), now);
+    Arc::clone(desk.reader().current())
+}
+
+/// What is in force: the admin file, or the copy of what was obeyed last where that can't be.
+fn orders(config: &Config, now: Now, notes: &mut Vec<String>) -> AdminFile {
+    let path = &config.admin_file;
+    match orders_in(path, config, now) {
+        Ok(Some(file)) => return file,
+        Ok(None) => {}
+        Err(errors) => {
+            notes.push(format!("note: the admin file can't be obeyed\n{}", errors.text.trim_end()))
+        }
+    }
+    match orders_in(&config.state_dir.join(ACCEPTED), config, now) {
+        Ok(Some(file)) => {
+            notes.push(format!("note: what was obeyed last stands in for {}", path.display()));
+            file
+        }
+        Ok(None) | Err(_) => AdminFile::default(),
+    }
+}
+
+/// The orders in a file; absent when there is none.
+pub(super) fn orders_in(path: &Path, config: &Config, now: Now) -> Result<Option<AdminFile>, LoadErrors> {
+    match fs::read_to_string(path) {
+        Ok(text) => load::parse_orders(&text, path, config, now.wall_ms).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            let line = format!("{}: error: cannot read it: {error}", path.display());
+            Err(LoadErrors::one(line))
+        }
+    }
+}

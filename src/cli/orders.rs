@@ -1,0 +1,77 @@
+//! `waypost drain`, `undrain`, `force`, `unforce`, `release`: told to the running server, which shows what moves and
+//! returns once it is live.
+
+use super::args::{Drain, Force, ForcedState, OrderArgs, Release, Undo};
+use super::client::{self, Client};
+use super::{Context, Exit, Failure, Said, preview};
+use crate::control::operate::{Done, Order, Verb};
+use crate::serve::admin::ReleaseBody;
+
+pub(super) fn drain(context: &Context, args: Drain) -> Result<Said, Failure> {
+    order(context, Verb::Drain, &asked(args.region, args.order, None))
+}
+
+pub(super) fn undrain(context: &Context, args: Undo) -> Result<Said, Failure> {
+    order(context, Verb::Undrain, &undone(args))
+}
+
+pub(super) fn force(context: &Context, args: Force) -> Result<Said, Failure> {
+    let state = match args.state {
+        ForcedState::Up => "up",
+        ForcedState::Down => "down",
+    };
+    order(context, Verb::Force, &asked(args.region, args.order, Some(state)))
+}
+
+pub(super) fn unforce(context: &Context, args: Undo) -> Result<Said, Failure> {
+    order(context, Verb::Unforce, &undone(args))
+}
+
+pub(super) fn release(context: &Context, args: Release) -> Result<Said, Failure> {
+    let body = Client::new(context)?.post("/api/v1/release", &ReleaseBody { region: args.region })?;
+    told(context, &body)
+}
+
+fn asked(region: String, args: OrderArgs, state: Option<&str>) -> Order {
+    Order {
+        region,
+        service: args.service,
+        from: args.from,
+        lasting: args.lasting,
+        reason: args.reason.unwrap_or_default(),
+        state: state.map(str::to_owned),
+        dry_run: args.dry_run,
+        force: args.force,
+    }
+}
+
+fn undone(args: Undo) -> Order {
+    Order {
+        region: args.region,
+        service: args.service,
+        reason: args.reason,
+        dry_run: args.dry_run,
+        force: args.force,
+        ..Order::default()
+    }
+}
+
+fn order(context: &Context, verb: Verb, order: &Order) -> Result<Said, Failure> {
+    match Client::new(context)?.post(&format!("/api/v1/{}", verb.word()), order) {
+        Ok(body) => told(context, &body),
+        Err(failure) if failure.exit == Exit::UNREACHABLE => without_server(context, verb, order, failure),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The order when no server runs here: into the admin file, where the next start finds it.
+fn without_server(_: &Context, _: Verb, _: &Order, unreachable: Failure) -> Result<Said, Failure> {
+    // The seam for control::operate's way without a server.
+    Err(unreachable)
+}
+
+/// What the server says that it did.
+pub(super) fn told(context: &Context, body: &[u8]) -> Result<Said, Failure> {
+    let done: Done = client::parse(body)?;
+    Ok(Said::done(if context.json { super::json_line(&done) } else { preview::done_text(&done) }))
+}

@@ -1,0 +1,113 @@
+//! No answer allocates or frees anything (RULES O3), also while snapshots are being swapped.
+
+#[path = "../fuzz/packet.rs"]
+#[allow(dead_code)]
+mod packet;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use waypost::control::{Publisher, Snapshot};
+use waypost::dns::{MAX_TCP_SIZE, Query, Transport, Worker, respond};
+use waypost::health::Mono;
+
+/// Mixed queries that are answered.
+const QUERIES: usize = 10_000;
+
+thread_local! {
+    /// What this thread allocated and freed while it was being watched; `None`: it is not.
+    static WATCHED: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+struct Counting;
+
+fn note() {
+    WATCHED.with(|watched| watched.set(watched.get().map(|count| count + 1)));
+}
+
+// SAFETY: hands everything to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note();
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        note();
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        note();
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations and frees of this thread while it does `work`.
+fn watch(work: impl FnOnce()) -> u64 {
+    WATCHED.set(Some(0));
+    work();
+    WATCHED.take().unwrap_or(u64::MAX)
+}
+
+fn mixed_queries() -> Vec<Vec<u8>> {
+    let names = [
+        "www", "v4", "cdn", "down", "many", "static", "to-www", "loop1", "x.wild", "nope", "x.big", "a.moved",
+    ];
+    let subnet = [0, 1, 24, 0, 192, 0, 2];
+    let mut queries = vec![vec![0; 5], packet::query("outside.", 1, None), packet::query(".", 2, None)];
+    for name in names.map(|name| format!("{name}.gslb.example.com")) {
+        for qtype in [1, 28, 16, 255, 43] {
+            queries.push(packet::query(&name, qtype, None));
+            queries.push(packet::query(&name, qtype, Some(&subnet)));
+            queries.push(packet::query(&name, qtype, Some(&subnet[..5]))); // malformed
+        }
+    }
+    queries
+}
+
+#[test]
+fn ten_thousand_mixed_answers_allocate_and_free_nothing_while_snapshots_are_swapped() {
+    let snapshot =
+        |serial: u64| Snapshot { view: Some(packet::view(serial as u8)), ..Snapshot::nothing(serial) };
+    let mut publisher = Publisher::new(snapshot(1));
+    let mut reader = publisher.reader();
+    let done = AtomicBool::new(false);
+    let queries = mixed_queries();
+    let mut worker = Worker::new();
+    let mut out = vec![0; MAX_TCP_SIZE];
+    let (mut answered, mut noted, mut serials) = (0, 0, 0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for serial in 2.. {
+                publisher.publish(snapshot(serial));
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        let mut last = 0;
+        while answered < QUERIES || serials < 10 {
+            let snapshot = reader.current();
+            serials += u64::from(snapshot.serial != last);
+            last = snapshot.serial;
+            let view = snapshot.view.as_ref().unwrap();
+            for (number, bytes) in queries.iter().enumerate() {
+                let transport = [Transport::Udp, Transport::Tcp][number % 2];
+                let query = Query { bytes, peer: packet::peer(), transport, now: Mono(0) };
+                noted += watch(|| {
+                    respond(view, &mut worker, query, &mut out);
+                });
+                answered += 1;
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!((noted, serials >= 10), (0, true), "{answered} answers");
+    assert!(watch(|| drop(vec![1])) >= 2, "the counting counts");
+}
