@@ -15,7 +15,6 @@ use super::derive::{ServiceState, derive};
 use super::inputs::{Change, Inputs, Orders, Place, Reading, Unrest};
 use super::plan::{CheckIndex, Plan};
 use super::storm::Storms;
-use super::wakes::Wakes;
 use crate::config::admin::AdminFile;
 use crate::health::tracker::{Settled, Tracker};
 use crate::health::{Damping, Level, Mono, Verdict};
