@@ -6,7 +6,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // The lints' exception for tests does not reach their helpers.
 
 mod day;
-mod ecs_cases;
+
 mod explain;
 mod replay;
 mod scope;

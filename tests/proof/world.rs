@@ -181,7 +181,7 @@ pub(crate) fn parts(plan: &Plan, rules: &Rules, ecs: bool) -> DnsParts {
         plan.services.iter().filter_map(|s| Some(alias(s.name.split('.').next()?))).collect();
     let text = format!(
         "$ORIGIN {ZONE}.\n$TTL 300\n@ IN SOA ns1 hostmaster 1 7200 900 1209600 60\n@ IN NS ns1\nns1 IN A 192.0.2.53\n\
-         static IN A 192.0.2.80\nstatic IN TXT \"a text\"\nfar IN CNAME to-www\nout IN CNAME www.example.org.\n\
+         static IN A 192.0.2.80\nstatic IN TXT \"a text\"\nfar IN CNAME to-www\nbelow IN DNAME deep\nwww.deep IN CNAME to-all\nout IN CNAME www.example.org.\n\
          www IN MX 10 static\n{aliases}"
     );
     let bound: Vec<BoundService> = plan
