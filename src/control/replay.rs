@@ -154,7 +154,9 @@ impl Replay {
         if self.report.differences.len() > known {
             return;
         }
-        if !line.touched.iter().all(before) {
+        if line.touched.len() + line.more != decided.len() {
+            self.unusable(line, "it tells of more decisions or of fewer than changed");
+        } else if !line.touched.iter().all(before) {
             self.unusable(line, "what it says of the decisions before it is not what they were");
         } else if hex(&digest.finalize()) != line.digest {
             self.unusable(line, "its digest is another one: it is not as it was written");
