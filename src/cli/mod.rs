@@ -4,7 +4,7 @@ pub mod args;
 mod check;
 mod client;
 mod completions;
-pub mod demo;
+mod demo;
 mod explain;
 mod geo;
 pub mod node;
@@ -136,7 +136,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let context = Context { config: args.config, server: args.server, json: args.json };
     let said = match args.verb {
         Verb::Serve => return serve::run(&context),
-        Verb::Demo(demo) => return demo::run(&demo, context.server.as_deref()),
+        Verb::Demo(demo) => return demo::run(&context, &demo),
         Verb::Check => check::run(&context),
         Verb::Explain(explain) => explain::run(&context, &explain),
         Verb::Status(status) => status::run(&context, &status),
