@@ -9,11 +9,11 @@ use crate::control::status::StatusParts;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Picture {
     /// By region and service: the state, and why.
-    states: BTreeMap<(String, String), (String, String)>,
+    pub(super) states: BTreeMap<(String, String), (String, String)>,
     /// By home and service: the region that answers, and the reason.
-    answers: BTreeMap<(String, String), (String, String)>,
+    pub(super) answers: BTreeMap<(String, String), (String, String)>,
     /// By code.
-    warnings: BTreeMap<&'static str, String>,
+    pub(super) warnings: BTreeMap<&'static str, String>,
 }
 
 /// A line as it is printed.

@@ -17,6 +17,8 @@ pub(super) struct Guide {
     pub(super) dns: SocketAddr,
     /// Where the admin API is.
     pub(super) admin: SocketAddr,
+    /// Whether commands find that address by themselves.
+    pub(super) is_found: bool,
     /// The port of the fake regions.
     pub(super) web_port: u16,
 }
@@ -27,7 +29,14 @@ pub(super) fn program() -> String {
     quoted(called.as_deref().unwrap_or("waypost"))
 }
 
-fn quoted(word: &str) -> String {
+/// Whether commands given in this folder find the demo at `admin` by themselves: no configuration leads elsewhere.
+pub(super) fn is_found(admin: SocketAddr) -> bool {
+    let usual = client::address(&Context::default());
+    admin == client::DEFAULT_SERVER && usual.is_ok_and(|(address, _)| address == admin.to_string())
+}
+
+/// A word as a shell takes it for one.
+pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
@@ -89,9 +98,9 @@ impl Guide {
                  (api.gslb.example.com does not need the database, and stays.)",
                 vec![
                     self.waypost("demo --break cn:db"),
-                    format!("curl -i {web}"),
-                    format!("curl {db}"),
-                    self.dig("+noall +answer +subnet=114.114.114.0/24"),
+                    format!("curl -si {web}"),
+                    format!("curl -s {db}"),
+                    format!("sleep 3; {}", self.dig("+noall +answer +subnet=114.114.114.0/24")),
                 ],
             ),
             (
@@ -113,12 +122,9 @@ impl Guide {
         format!("dig @{} -p {} www.gslb.example.com {rest}", self.dns.ip(), self.dns.port())
     }
 
-    /// A command of ours; with `--server` when it would ask another server without.
+    /// A command of ours.
     fn waypost(&self, rest: &str) -> String {
-        let usual = client::address(&Context::default());
-        let is_usual = self.admin == client::DEFAULT_SERVER
-            && usual.is_ok_and(|(address, _)| address == self.admin.to_string());
-        let server = if is_usual { String::new() } else { format!(" --server {}", self.admin) };
+        let server = if self.is_found { String::new() } else { format!(" --server {}", self.admin) };
         format!("{} {rest}{server}", self.program)
     }
 }

@@ -119,7 +119,8 @@ impl Stage {
         Err(last)
     }
 
-    fn new(port: u16) -> Self {
+    /// Regions without servers, all of which work.
+    pub(super) fn new(port: u16) -> Self {
         let region = |name| FakeRegion { name, web_up: true.into(), db_writable: true.into() };
         Self { port, regions: REGIONS.map(region).into() }
     }
