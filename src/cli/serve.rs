@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -20,6 +21,7 @@ pub(super) fn run(context: &Context) -> ExitCode {
         Err(error) => return failed(&error),
     };
     start_logging(config.log);
+    limit_panic_reports();
     let runtime =
         match tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("control").build() {
             Ok(runtime) => runtime,
@@ -79,6 +81,20 @@ fn failed(error: &StartError) -> ExitCode {
         StartError::Config(_) => Exit::UNUSABLE.into(),
         _ => ExitCode::FAILURE,
     }
+}
+
+/// A fault that packets can trigger must not fill a disk with its reports: the first few are told, then every
+/// thousandth.
+fn limit_panic_reports() {
+    const TOLD: u64 = 10;
+    let count = AtomicU64::new(0);
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let number = count.fetch_add(1, Ordering::Relaxed);
+        if number < TOLD || number.is_multiple_of(1000) {
+            report(info);
+        }
+    }));
 }
 
 /// Logs as the configuration says, to stderr.

@@ -23,6 +23,9 @@ use crate::region::geo::GeoTable;
 /// Messages that may wait for the writer; senders of observations drop theirs beyond it.
 pub const MAX_MESSAGES: usize = 65_536;
 
+/// Turns of one cause that are logged one by one.
+const LOGGED_TURNS: usize = 10;
+
 /// What anybody may tell the writer.
 #[derive(Debug)]
 pub enum Message {
@@ -164,14 +167,14 @@ impl Desk {
             }
             Message::Orders { file, by, done } => {
                 let outcome = self.model.apply(now, Event::Orders(file));
-                self.publish(now, outcome, "order", by);
+                self.publish(now, &outcome, "order", by);
                 answer(done, self.model.serial());
             }
             Message::Release { region, done } => {
                 let outcome = self.model.apply(now, Event::Release(region));
                 let held = !outcome.changes.is_empty();
                 let text = format!("{} is released", self.model.plan().region_name(region));
-                self.publish(now, outcome, "release", text);
+                self.publish(now, &outcome, "release", text);
                 answer(Some(done), (self.model.serial(), held));
             }
             Message::Load { loaded, orders, done } => {
@@ -197,7 +200,7 @@ impl Desk {
     /// Lets time pass: scheduled orders, cooldowns, put-off turns.
     pub fn tick(&mut self, now: Now) {
         let outcome = self.model.apply(now, Event::Tick);
-        self.publish(now, outcome, "time", "time passed".to_owned());
+        self.publish(now, &outcome, "time", "time passed".to_owned());
         self.publisher.collect();
         self.recorder.tick(now, &self.model);
     }
@@ -227,7 +230,7 @@ impl Desk {
         if let Some(status) = self.checks.get_mut(check as usize) {
             status.ran(now, observation, level, streak);
         }
-        self.publish(now, outcome, "probe", text);
+        self.publish(now, &outcome, "probe", text);
     }
 
     fn load(&mut self, now: Now, loaded: Loaded, orders: AdminFile) {
@@ -248,7 +251,7 @@ impl Desk {
         self.last_reload_ok = true;
         self.fast = (0..self.checks.len() as u32).collect();
         let text = format!("configuration {} loaded", self.loaded.generation);
-        self.publish(now, outcome, "load", text);
+        self.publish(now, &outcome, "load", text);
     }
 
     fn geo(&mut self, now: Now, table: Arc<GeoTable>, info: GeoInfo) {
@@ -264,24 +267,40 @@ impl Desk {
     }
 
     /// Publishes what an event changed; then, and only then, tells the journal.
-    fn publish(&mut self, now: Now, outcome: Outcome, cause: &str, text: String) {
+    fn publish(&mut self, now: Now, outcome: &Outcome, cause: &str, text: String) {
         if outcome.is_empty() {
             return;
         }
         let touched = outcome.touched.iter().map(|(service, _)| *service);
         self.press.update(&self.model, touched, now);
         self.swap();
-        for turn in &outcome.turns {
-            let key = TransitionKey::of(self.model.plan(), turn);
-            tracing::info!(
-                service = %key.service, region = %key.region, from = turn.from.word(), to = turn.to.word(),
-                cause = turn.cause, serial = outcome.serial, "region turned: {text}"
-            );
-            *self.transitions.entry(key).or_default() += 1;
-        }
+        self.tell_turns(outcome, &text);
         self.warn_of_states(now);
-        self.recorder.line(Line::new(&self.model, &outcome, now, cause, text));
+        self.recorder.line(Line::new(&self.model, outcome, now, cause, text));
         self.recorder.changed();
+    }
+
+    /// Counts turns, and logs the first few: a check that thousands of services share is one cause, not thousands.
+    fn tell_turns(&mut self, outcome: &Outcome, text: &str) {
+        let plan = Arc::clone(self.model.plan());
+        for (number, turn) in outcome.turns.iter().enumerate() {
+            if number < LOGGED_TURNS {
+                let service = plan.services.get(turn.service as usize).map_or("", |service| &service.name);
+                tracing::info!(
+                    service,
+                    region = plan.region_name(turn.region),
+                    from = turn.from.word(),
+                    to = turn.to.word(),
+                    cause = turn.cause,
+                    serial = outcome.serial,
+                    "region turned: {text}"
+                );
+            }
+            *self.transitions.entry(TransitionKey::of(&plan, turn)).or_default() += 1;
+        }
+        if let Some(more) = outcome.turns.len().checked_sub(LOGGED_TURNS).filter(|&more| more > 0) {
+            tracing::info!(serial = outcome.serial, "and {more} more turns for the same cause");
+        }
     }
 
     fn swap(&mut self) {

@@ -11,6 +11,7 @@ use super::derive::{ServiceState, derive, sum_up};
 use super::inputs::{Change, Inputs, Orders, Place, Reading, Unrest};
 use super::plan::{CheckIndex, Plan};
 use super::storm::Storms;
+use super::wakes::Wakes;
 use crate::config::admin::AdminFile;
 use crate::health::aggregate::Probed;
 use crate::health::tracker::{Settled, Tracker};
@@ -434,29 +435,6 @@ struct Pass {
     cause: &'static str,
     dirty: BTreeSet<u32>,
     outcome: Outcome,
-}
-
-/// When checks say something else by themselves.
-#[derive(Clone, Debug, Default)]
-struct Wakes {
-    by_time: BTreeSet<(Mono, CheckIndex)>,
-    by_check: BTreeMap<CheckIndex, Mono>,
-}
-
-impl Wakes {
-    fn first(&self) -> Option<(Mono, CheckIndex)> {
-        self.by_time.first().copied()
-    }
-
-    fn set(&mut self, check: CheckIndex, at: Option<Mono>) {
-        if let Some(old) = self.by_check.remove(&check) {
-            self.by_time.remove(&(old, check));
-        }
-        if let Some(at) = at {
-            self.by_check.insert(check, at);
-            self.by_time.insert((at, check));
-        }
-    }
 }
 
 fn cause_of(event: &Event) -> &'static str {

@@ -205,10 +205,17 @@ fn open_journal(path: &Path) -> io::Result<File> {
 }
 
 /// Writes a file so that a reader sees the old one or the new one, never half: under a temporary name, synced, renamed.
+/// A file that is there keeps its mode, and a link stays a link.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    let result = write_synced(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
+    let result = write_synced(&temporary, bytes).and_then(|()| {
+        if let Ok(old) = fs::metadata(path) {
+            fs::set_permissions(&temporary, old.permissions())?;
+        }
+        fs::rename(&temporary, path)
+    });
     if result.is_err() {
         let _ = fs::remove_file(&temporary);
         return result;
