@@ -127,7 +127,7 @@ impl Desk {
             fast: Vec::new(),
         };
         let text = format!("{} starts", desk.loaded.config.node);
-        desk.recorder.line(Line::start(&desk.model, now, text));
+        desk.recorder.line(Line::start(&desk.model, text));
         desk.warn_of_states(now);
         desk
     }
@@ -255,6 +255,8 @@ impl Desk {
     }
 
     fn geo(&mut self, now: Now, table: Arc<GeoTable>, info: GeoInfo) {
+        // What is due by now comes first: the journal's moments do not go back.
+        self.tick(now);
         if let Some(parts) = &mut self.loaded.dns {
             parts.geo = table;
         }
@@ -263,7 +265,7 @@ impl Desk {
         self.press.set_parts(self.loaded.dns.clone());
         self.swap();
         let outcome = Outcome { serial: self.model.serial(), ..Outcome::default() };
-        self.recorder.line(Line::new(&self.model, &outcome, now, "geo", text));
+        self.recorder.line(Line::new(&self.model, &outcome, "geo", text));
     }
 
     /// Publishes what an event changed; then, and only then, tells the journal.
@@ -276,7 +278,7 @@ impl Desk {
         self.swap();
         self.tell_turns(outcome, &text);
         self.warn_of_states(now);
-        self.recorder.line(Line::new(&self.model, outcome, now, cause, text));
+        self.recorder.line(Line::new(&self.model, outcome, cause, text));
         self.recorder.changed();
     }
 

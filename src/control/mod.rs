@@ -24,7 +24,6 @@ pub mod slots;
 pub mod snapshot;
 pub mod status;
 pub mod storm;
-pub mod wakes;
 
 pub use clock::{Clock, Now};
 pub use snapshot::{Publisher, Reader, Snapshot};

@@ -9,6 +9,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::inputs::Place;
 use crate::config::{Answers, Config, Per};
 use crate::health::Impact;
 use crate::region::{AllDown, RegionId};
@@ -122,6 +123,17 @@ impl Plan {
     /// The service of that name (lower case, without the trailing dot).
     pub fn service(&self, name: &str) -> Option<usize> {
         self.services.iter().position(|service| service.name == name)
+    }
+
+    /// What a service has in a region; absent: nothing.
+    pub fn at(&self, (service, region): Place) -> Option<&RegionPlan> {
+        self.services.get(service as usize)?.regions.get(region.index())?.as_ref()
+    }
+
+    /// The same service in the same region, by their names, in another plan.
+    pub fn translate(&self, (service, region): Place, to: &Self) -> Option<Place> {
+        let service = to.service(&self.services.get(service as usize)?.name)?;
+        Some((service as u32, to.region(self.region_name(region))?))
     }
 
     /// For each check, the services that depend on it.

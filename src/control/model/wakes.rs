@@ -1,25 +1,25 @@
-//! Moments at which checks change without a new result: the ends of cooldowns.
+//! When checks say something else by themselves: ends of cooldowns, soonest first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::plan::CheckIndex;
+use crate::control::plan::CheckIndex;
 use crate::health::Mono;
 
-/// When checks say something else by themselves.
+/// Which check says something else when.
 #[derive(Clone, Debug, Default)]
-pub struct Wakes {
+pub(super) struct Wakes {
     by_time: BTreeSet<(Mono, CheckIndex)>,
     by_check: BTreeMap<CheckIndex, Mono>,
 }
 
 impl Wakes {
-    /// The next one.
-    pub fn first(&self) -> Option<(Mono, CheckIndex)> {
+    /// The check that is next, and when.
+    pub(super) fn first(&self) -> Option<(Mono, CheckIndex)> {
         self.by_time.first().copied()
     }
 
-    /// Sets when a check speaks next; absent: not by itself.
-    pub fn set(&mut self, check: CheckIndex, at: Option<Mono>) {
+    /// Notes when a check says something else; `None`: not by itself.
+    pub(super) fn set(&mut self, check: CheckIndex, at: Option<Mono>) {
         if let Some(old) = self.by_check.remove(&check) {
             self.by_time.remove(&(old, check));
         }
