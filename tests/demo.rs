@@ -1,5 +1,7 @@
 //! The demo as a new user meets it: the real program, the very lines that it prints, the real `dig`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // A failure is what a test is for.
+
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpListener;
 use std::path::Path;

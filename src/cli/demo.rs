@@ -25,7 +25,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::args::Demo;
@@ -64,9 +63,8 @@ pub(super) fn run(context: &Context, args: &Demo) -> ExitCode {
 }
 
 fn here() -> Result<Said, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("demo").build();
-    let runtime =
-        runtime.map_err(|error| Failure::new(Exit::BAD, format!("cannot start a runtime: {error}")))?;
+    let runtime = serve::runtime("demo")
+        .map_err(|error| Failure::new(Exit::BAD, format!("cannot start a runtime: {error}")))?;
     let ended = runtime.block_on(perform());
     runtime.shutdown_background();
     ended.map(|()| Said::done(""))
@@ -75,7 +73,8 @@ fn here() -> Result<Said, Failure> {
 /// From the first signal handler to the last file.
 async fn perform() -> Result<(), Failure> {
     // Before there is anything to clean up, so that nothing is left behind.
-    let mut ending = Ending::listen()?;
+    let mut signals = serve::Signals::listen()
+        .map_err(|error| Failure::new(Exit::BAD, format!("cannot listen for signals: {error}")))?;
     let folder = Folder::make(&std::env::temp_dir())?;
     let stage = Stage::open(WEB_PORT, PORTS_TRIED).await.map_err(|error| {
         let text = format!("cannot open the fake regions on 127.1.0.0/16, from port {WEB_PORT} on: {error}");
@@ -84,7 +83,8 @@ async fn perform() -> Result<(), Failure> {
     let node = start(&folder, &stage).await?;
     let shown = tokio::select! {
         shown = show(&node, &stage, &folder) => shown,
-        () = ending.told() => say_line("\nending"),
+        // Also when its terminal is closed (SIGHUP): there is nothing to read again.
+        _ = signals.is_hangup() => say_line("\nending"),
     };
     node.stop().await;
     folder.remove()?;
@@ -156,33 +156,4 @@ fn say_line(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{text}")?;
     stdout.flush()
-}
-
-/// The signals that end the demo; also that of a terminal that was closed.
-struct Ending {
-    terminate: Signal,
-    interrupt: Signal,
-    hangup: Signal,
-}
-
-impl Ending {
-    fn listen() -> Result<Self, Failure> {
-        let listen = |kind| {
-            signal(kind)
-                .map_err(|error| Failure::new(Exit::BAD, format!("cannot listen for signals: {error}")))
-        };
-        Ok(Self {
-            terminate: listen(SignalKind::terminate())?,
-            interrupt: listen(SignalKind::interrupt())?,
-            hangup: listen(SignalKind::hangup())?,
-        })
-    }
-
-    async fn told(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-            _ = self.hangup.recv() => {}
-        }
-    }
 }

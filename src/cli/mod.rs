@@ -13,6 +13,7 @@ pub mod operator;
 mod orders;
 mod preview;
 mod probe;
+pub mod probing;
 mod reload;
 mod replay;
 pub mod serve;
