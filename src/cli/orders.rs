@@ -72,11 +72,11 @@ fn without_server(
     order: &Order,
     unreachable: Failure,
 ) -> Result<Said, Failure> {
-    let offline = match offline::read_whole(context) {
-        // A command for a server elsewhere, from a machine without its files.
-        Err(_) if context.server.is_some() => return Err(unreachable),
-        offline => offline?,
-    };
+    // Whoever names a server means that one, and not the files of this machine.
+    if context.server.is_some() {
+        return Err(unreachable);
+    }
+    let offline = offline::read_whole(context)?;
     let done = offline.order(verb, order)?;
     let mut said = told_of(context, &done);
     said.exit = if order.dry_run { Exit::DONE } else { Exit::UNREACHABLE };

@@ -202,6 +202,36 @@ async fn a_server_that_is_not_there_is_exit_3() {
 }
 
 #[test]
+fn an_order_without_a_server_goes_into_the_admin_file_and_says_that_it_is_not_live() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let files = tempfile::tempdir().unwrap();
+    let config = files.path().join("waypost.toml");
+    // Orders need no DNS, and a geo file takes its time to compile.
+    let text = fixture::config_text();
+    let (before, rest) = text.split_once("[geo]").unwrap();
+    let (_, after) = rest.split_once("[[probes]]").unwrap();
+    std::fs::write(&config, format!("{before}[[probes]]{after}")).unwrap();
+    let admin_file = || std::fs::read_to_string(files.path().join("admin.toml")).unwrap_or_default();
+    let drain = |rest: &str| verb(&format!("waypost drain {rest} --config {}", config.display()));
+
+    assert_eq!(drain("cn --dry-run").unwrap().exit, Exit::DONE);
+    assert_eq!(admin_file(), "", "a dry run writes nothing");
+    let said = drain("cn --reason 'no power'").unwrap();
+    assert_eq!(said.exit, Exit::UNREACHABLE);
+    assert!(said.notes.iter().any(|note| note.contains("not live yet")), "{:?}", said.notes);
+    assert!(admin_file().contains("no power"));
+    // api has no addresses in eu: cn and us both out leave nobody.
+    let refused = drain("us --reason x").unwrap_err();
+    assert_eq!(refused.exit, Exit::GUARD, "{refused:?}");
+    assert_eq!(admin_file().matches("[[drain]]").count(), 1);
+
+    // A server that was named is meant, and not the files of this machine.
+    let elsewhere = drain("cn --reason 'elsewhere' --server 127.0.0.1:1").unwrap_err();
+    assert_eq!(elsewhere.exit, Exit::UNREACHABLE);
+    assert!(!admin_file().contains("elsewhere"));
+}
+
+#[test]
 fn check_sums_up_what_it_read_and_tells_every_error_at_once() {
     let files = tempfile::tempdir().unwrap();
     let config = files.path().join("waypost.toml");
@@ -241,6 +271,7 @@ fn geo_says_what_places_an_address() {
     let geo = |client: &str| verb(&format!("waypost geo {client} --json --config {}", config.display()));
     let document: Value = serde_json::from_str(&geo("114.114.114.114").unwrap().out).unwrap();
     assert_eq!((&document["home"], &document["by"]), (&"cn".into(), &"continent".into()));
+    assert!(document["scope"].as_u64().unwrap() > 0, "an address has a block around it, too: {document}");
     assert_eq!(geo("hello").unwrap_err().exit, Exit::USAGE);
 }
 
