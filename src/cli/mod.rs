@@ -4,7 +4,7 @@ pub mod args;
 mod check;
 mod client;
 mod completions;
-pub mod demo;
+mod demo;
 mod explain;
 mod geo;
 pub mod node;
@@ -13,6 +13,7 @@ pub mod operator;
 mod orders;
 mod preview;
 mod probe;
+pub mod probing;
 mod reload;
 mod replay;
 pub mod serve;
@@ -136,7 +137,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let context = Context { config: args.config, server: args.server, json: args.json };
     match args.verb {
         Verb::Serve => serve::run(&context),
-        Verb::Demo(demo) => demo::run(&demo, context.server.as_deref()),
+        Verb::Demo(demo) => demo::run(&context, &demo),
         verb => say(perform(&context, verb), context.json).into(),
     }
 }

@@ -1,6 +1,6 @@
 //! What operators do to a running node, one at a time: orders through the admin file, releases, reloads, probes now.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
 use tokio::sync::{Mutex, mpsc};
 
+use super::probing::{Probing, specs};
 use crate::config::Config;
 use crate::config::admin::AdminFile;
 use crate::control::admin_source::{AdminSource, Looked};
@@ -18,11 +19,10 @@ use crate::control::load::{GeoInfo, LoadErrors, LoadOptions, Loaded, load, parse
 use crate::control::operate::{
     Done, Ground, Order, Prepared, Refusal, RefusalKind, Verb, prepare, too_many_removed,
 };
-use crate::control::plan::{CheckIndex, Plan};
 use crate::control::preview::preview;
 use crate::control::status::Warning;
 use crate::control::{Clock, Now};
-use crate::probe::{CheckSpec, Prober, Runner};
+use crate::probe::{CheckSpec, Runner};
 use crate::region::geo::GeoTable;
 use crate::serve::admin::{Answer, Operate, ProbeRun};
 
@@ -50,25 +50,6 @@ struct Inner {
     geo: Option<(Arc<GeoTable>, GeoInfo)>,
     geo_seen: Option<geo_source::FileState>,
     geo_settled: Option<geo_source::FileState>,
-}
-
-/// The running checks, shared with the writer's loop, which sets their pace.
-#[derive(Clone, Debug, Default)]
-pub struct Probing(Arc<StdMutex<Option<(u64, Prober)>>>);
-
-impl Probing {
-    /// Sets a check's pace, if it is still of that generation.
-    pub fn set_fast(&self, generation: u64, check: CheckIndex, fast: bool) {
-        if let Some((running, prober)) = &*self.lock() {
-            if *running == generation {
-                prober.set_fast(check, fast);
-            }
-        }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<(u64, Prober)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Operator {
@@ -219,10 +200,7 @@ impl Operator {
         inner.geo = loaded.dns.as_ref().map(|dns| Arc::clone(&dns.geo)).zip(loaded.geo.clone());
         inner.geo_settled = loaded.config.geo.as_ref().and_then(geo_source::FileState::of);
         let specs = specs(&loaded.config, &loaded.plan);
-        let old = self.probing.lock().take();
-        if let Some((_, prober)) = old {
-            prober.stop().await;
-        }
+        self.probing.stop().await;
         let generation = loaded.generation;
         let text = format!("configuration {generation} is in force");
         let loaded = Box::new(loaded);
@@ -251,9 +229,7 @@ impl Operator {
         }
         let mut runs = Vec::new();
         for (index, check) in wanted {
-            let run = self.probing.lock().as_ref().and_then(|(_, prober)| prober.run_now(index));
-            if let Some(run) = run {
-                let seen = run.await;
+            if let Some(seen) = self.probing.run_now(index).await {
                 runs.push(ProbeRun::of(name, plan.region_name(check.region), check.address, &seen));
             }
         }
@@ -359,15 +335,12 @@ impl Operator {
 
     /// Ends every check.
     pub async fn stop(&self) {
-        let prober = self.probing.lock().take();
-        if let Some((_, prober)) = prober {
-            prober.stop().await;
-        }
+        self.probing.stop().await;
     }
 
     fn start_checks(&self, generation: u64, specs: Vec<CheckSpec>) {
         let (sender, mut results) = mpsc::channel(MAX_OBSERVATIONS);
-        *self.probing.lock() = Some((generation, Prober::start(specs, sender, self.runner.clone())));
+        self.probing.start(generation, specs, sender, self.runner.clone());
         let handle = self.handle.clone();
         tokio::spawn(async move {
             while let Some((check, observation)) = results.recv().await {
@@ -451,23 +424,12 @@ impl Inner {
     }
 }
 
-/// Every check of a configuration.
-fn specs(config: &Config, plan: &Plan) -> Vec<CheckSpec> {
-    let probes: BTreeMap<&str, _> = config.probes.iter().map(|probe| (&*probe.name, probe)).collect();
-    let checks = (0..).zip(&plan.checks);
-    let specs = checks.filter_map(|(index, check)| {
-        let probe = probes.get(&*check.probe)?;
-        Some(CheckSpec::new(index, probe, &config.regions, check.region, check.address))
-    });
-    specs.collect()
-}
-
 /// Keys that are fixed when the process starts.
 fn needs_restart(old: &Config, new: &Config) -> Result<(), Refusal> {
     let mut keys = Vec::new();
     let mut compare = |key: &'static str, same: bool| {
         if !same {
-            keys.push(key)
+            keys.push(key);
         }
     };
     let (old_dns, new_dns) = (old.dns.as_ref(), new.dns.as_ref());

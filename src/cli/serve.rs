@@ -1,14 +1,19 @@
 //! `waypost serve`: runs a node until it is told to end.
 
-use std::path::Path;
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
+use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::node::{Node, Start, StartError, read_config};
 use super::{Context, Exit, Failure, say};
 use crate::config::{Log, LogFormat, LogLevel};
+
+/// Threads of the control plane's runtime, at least.
+const MIN_THREADS: usize = 2;
 
 /// Serves until SIGTERM or SIGINT; SIGHUP reloads.
 pub(super) fn run(context: &Context) -> ExitCode {
@@ -22,14 +27,18 @@ pub(super) fn run(context: &Context) -> ExitCode {
     };
     start_logging(config.log);
     limit_panic_reports();
-    let runtime =
-        match tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("control").build() {
-            Ok(runtime) => runtime,
+    let runtime = match runtime("control") {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&StartError::Machine(error)),
+    };
+    let code = runtime.block_on(async {
+        // Before the start, which takes a while: a reload that comes too early must not end the process.
+        let mut signals = match Signals::listen() {
+            Ok(signals) => signals,
             Err(error) => return failed(&StartError::Machine(error)),
         };
-    let code = runtime.block_on(async {
-        match Node::start(config, Start { config_path: config_path.clone(), extra: None }).await {
-            Ok(node) => until_told(node, &config_path).await,
+        match Node::start(config, Start { config_path, extra: None }).await {
+            Ok(node) => until_told(node, &mut signals).await,
             Err(error) => failed(&error),
         }
     });
@@ -38,41 +47,69 @@ pub(super) fn run(context: &Context) -> ExitCode {
     code
 }
 
-async fn until_told(node: Node, config_path: &Path) -> ExitCode {
-    let signals = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
-    let [Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)] = signals else {
-        return failed(&StartError::Machine(std::io::Error::other("cannot listen for signals")));
-    };
-    let told = async {
+/// The control plane's runtime. At least two threads: an order is synced to disk before it is published, and a slow
+/// disk must not hold up the writer and the probes meanwhile.
+///
+/// Errors: a thread can't be made.
+pub(super) fn runtime(name: &str) -> io::Result<Runtime> {
+    let threads = thread::available_parallelism().map_or(MIN_THREADS, |cores| cores.get().max(MIN_THREADS));
+    Builder::new_multi_thread().worker_threads(threads).enable_all().thread_name(name).build()
+}
+
+/// What the process is told from outside.
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    /// Listens from now on; none of them ends the process by itself any more.
+    ///
+    /// Errors: the system's.
+    pub(super) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for SIGTERM or SIGINT (false), or SIGHUP (true).
+    pub(super) async fn is_hangup(&mut self) -> bool {
+        tokio::select! {
+            _ = self.terminate.recv() => false,
+            _ = self.interrupt.recv() => false,
+            _ = self.hangup.recv() => true,
+        }
+    }
+}
+
+async fn until_told(node: Node, signals: &mut Signals) -> ExitCode {
+    {
         let opening = node.open_when_ready();
         tokio::pin!(opening);
         let mut open = false;
         loop {
             tokio::select! {
                 () = &mut opening, if !open => open = true,
-                _ = hangup.recv() => reload(&node, config_path).await,
-                () = either(&mut terminate, &mut interrupt) => break,
+                hangup = signals.is_hangup() => {
+                    if !hangup {
+                        break;
+                    }
+                    reload(&node).await;
+                }
             }
         }
-    };
-    told.await;
+    }
     tracing::info!("ending");
     node.stop().await;
     ExitCode::SUCCESS
 }
 
-async fn either(terminate: &mut Signal, interrupt: &mut Signal) {
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-}
-
-async fn reload(node: &Node, config_path: &Path) {
-    // A refusal is told by the operator's own log, status and metrics.
-    if let Ok(done) = node.operator().reload(false, false, "SIGHUP").await {
-        tracing::info!(config = %config_path.display(), "{}", done.text);
-    }
+async fn reload(node: &Node) {
+    // Both outcomes are told by the operator: log, audit, status, metrics.
+    let _ = node.operator().reload(false, false, "SIGHUP").await;
 }
 
 fn failed(error: &StartError) -> ExitCode {
@@ -106,11 +143,10 @@ pub fn start_logging(log: Log) {
         LogLevel::Debug => tracing::Level::DEBUG,
         LogLevel::Trace => tracing::Level::TRACE,
     };
-    let lines =
-        tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
+    let lines = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_target(false);
     // A second start in one process (tests, the demo) keeps the first one's logging.
     let _ = match log.format {
-        LogFormat::Text => lines.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).try_init(),
+        LogFormat::Text => lines.with_ansi(io::stderr().is_terminal()).try_init(),
         LogFormat::Json => lines.json().try_init(),
     };
 }
