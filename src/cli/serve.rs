@@ -1,13 +1,16 @@
 //! `waypost serve`: runs a node until it is told to end.
 
-use std::path::Path;
+use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::node::{Node, Start, StartError, read_config};
+use super::operator::Operator;
 use super::{Context, Exit, Failure, say};
-use crate::config::{Log, LogFormat, LogLevel};
+use crate::config::{Config, Log, LogFormat, LogLevel};
 
 /// Serves until SIGTERM or SIGINT; SIGHUP reloads.
 pub(super) fn run(context: &Context) -> ExitCode {
@@ -25,38 +28,42 @@ pub(super) fn run(context: &Context) -> ExitCode {
             Ok(runtime) => runtime,
             Err(error) => return failed(&StartError::Machine(error)),
         };
-    let code = runtime.block_on(async {
-        match Node::start(config, Start { config_path: config_path.clone(), extra: None }).await {
-            Ok(node) => until_told(node, &config_path).await,
-            Err(error) => failed(&error),
-        }
-    });
+    let code = runtime.block_on(serve(config, config_path));
     // A probe's name lookup may hang for long, and nothing waits for it.
     runtime.shutdown_background();
     code
 }
 
-async fn until_told(node: Node, config_path: &Path) -> ExitCode {
+/// Runs a node from its start to its end. Signals are heard from the first moment on: a SIGHUP during the start is a
+/// reload after it, and must not kill the process.
+async fn serve(config: Config, config_path: PathBuf) -> ExitCode {
     let signals = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
-    let [Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)] = signals else {
-        return failed(&StartError::Machine(std::io::Error::other("cannot listen for signals")));
+    let [Ok(mut terminate), Ok(mut interrupt), Ok(hangup)] = signals else {
+        return failed(&StartError::Machine(io::Error::other("cannot listen for signals")));
     };
-    let told = async {
-        let opening = node.open_when_ready();
-        tokio::pin!(opening);
-        let mut open = false;
-        loop {
-            tokio::select! {
-                () = &mut opening, if !open => open = true,
-                _ = hangup.recv() => reload(&node, config_path).await,
-                () = either(&mut terminate, &mut interrupt) => break,
-            }
-        }
+    let start = Start { config_path: config_path.clone(), extra: None };
+    let node = tokio::select! {
+        node = Node::start(config, start) => node,
+        () = either(&mut terminate, &mut interrupt) => return ExitCode::SUCCESS,
     };
-    told.await;
+    let node = match node {
+        Ok(node) => node,
+        Err(error) => return failed(&error),
+    };
+    let reloads = tokio::spawn(reload_on(hangup, Arc::clone(node.operator()), config_path));
+    tokio::select! {
+        () = either(&mut terminate, &mut interrupt) => {}
+        () = open_and_stay(&node) => {}
+    }
     tracing::info!("ending");
+    reloads.abort();
     node.stop().await;
     ExitCode::SUCCESS
+}
+
+async fn open_and_stay(node: &Node) {
+    node.open_when_ready().await;
+    std::future::pending().await
 }
 
 async fn either(terminate: &mut Signal, interrupt: &mut Signal) {
@@ -66,10 +73,13 @@ async fn either(terminate: &mut Signal, interrupt: &mut Signal) {
     }
 }
 
-async fn reload(node: &Node, config_path: &Path) {
-    // A refusal is told by the operator's own log, status and metrics.
-    if let Ok(done) = node.operator().reload(false, false, "SIGHUP").await {
-        tracing::info!(config = %config_path.display(), "{}", done.text);
+/// Signals that come during a reload are one more reload after it, however many they are.
+async fn reload_on(mut hangup: Signal, operator: Arc<Operator>, config_path: PathBuf) {
+    while hangup.recv().await.is_some() {
+        // A refusal is told by the operator's own log, status and metrics.
+        if let Ok(done) = operator.reload(false, false, "SIGHUP").await {
+            tracing::info!(config = %config_path.display(), "{}", done.text);
+        }
     }
 }
 
@@ -90,11 +100,10 @@ pub fn start_logging(log: Log) {
         LogLevel::Debug => tracing::Level::DEBUG,
         LogLevel::Trace => tracing::Level::TRACE,
     };
-    let lines =
-        tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
+    let lines = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).with_target(false);
     // A second start in one process (tests, the demo) keeps the first one's logging.
     let _ = match log.format {
-        LogFormat::Text => lines.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).try_init(),
+        LogFormat::Text => lines.with_ansi(io::IsTerminal::is_terminal(&io::stderr())).try_init(),
         LogFormat::Json => lines.json().try_init(),
     };
 }
