@@ -293,7 +293,12 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = target.as_path();
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    let permissions = fs::metadata(path).ok().map(|metadata| metadata.permissions());
+    let there = fs::metadata(path).ok();
+    if there.as_ref().is_some_and(|metadata| !metadata.is_file()) {
+        // A link may lead to a device, which must not be replaced.
+        return Err(io::Error::other(format!("{} is no regular file", path.display())));
+    }
+    let permissions = there.map(|metadata| metadata.permissions());
     let result = write_synced(&temporary, bytes, permissions).and_then(|()| fs::rename(&temporary, path));
     if result.is_err() {
         let _ = fs::remove_file(&temporary);
