@@ -3,7 +3,7 @@
 //! Nothing waits for a disk: lines go through a bounded channel, and what finds it full is dropped and counted.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -272,12 +272,9 @@ impl Scribe {
 
 /// Opens the journal for appending; what a crash left half-written at its end is closed with a newline first.
 fn open_journal(path: &Path) -> io::Result<File> {
-    let torn = File::open(path).is_ok_and(|file| {
-        let mut last = Vec::new();
-        let mut reader = io::BufReader::new(file);
-        let mut seek = io::Seek::seek(&mut reader, io::SeekFrom::End(-1)).is_ok();
-        seek &= reader.read_until(b'\n', &mut last).is_ok();
-        seek && last.last() != Some(&b'\n')
+    let torn = File::open(path).is_ok_and(|mut file| {
+        let mut last = [0];
+        file.seek(SeekFrom::End(-1)).is_ok() && file.read_exact(&mut last).is_ok() && last != *b"\n"
     });
     let mut journal = OpenOptions::new().create(true).append(true).open(path)?;
     if torn {

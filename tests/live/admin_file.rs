@@ -12,8 +12,8 @@ const BAD: [(&str, &str, u32, &str); 6] = [
     ("a typo", "[[drain]]\nregoin = \"eu\"\n", 2, "region"),
     ("an unknown region", "# one\n\n[[drain]]\nregion = \"mars\"\n", 4, "mars"),
     ("a glob that matches nothing", "[[drain]]\nregion = \"eu\"\nservice = \"*.nowhere\"\n", 3, "nowhere"),
-    ("half a line", "[[drain]]\nregion = \"eu\"\nreas", 3, "admin.toml:3"),
-    ("no newline at the end", "[[drain]]\nregion = \"us\"", 2, "admin.toml"),
+    ("half a line", "[[drain]]\nregion = \"eu\"\nreas", 3, "newline"),
+    ("no newline at the end", "[[drain]]\nregion = \"us\"", 2, "admin.toml:2:"),
     ("zero bytes", "", 0, "empty"),
 ];
 

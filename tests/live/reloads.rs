@@ -18,7 +18,7 @@ fn a_reload_of_anything_broken_changes_nothing_and_says_where() {
     let zone = site.read("zones/gslb.example.com.zone");
     let geo = fs::read(site.path("country.mmdb")).unwrap();
     let broken = [
-        ("waypost.toml", good.replace("ttl_min", "ttl_mni").into_bytes(), "waypost.toml:28"),
+        ("waypost.toml", good.replace("ttl_min", "ttl_mni").into_bytes(), "waypost.toml:27"),
         ("zones/gslb.example.com.zone", format!("{zone}bad A 1.2.3\n").into_bytes(), ".zone:5"),
         ("country.mmdb", truncated(&geo), "country.mmdb"),
     ];
@@ -35,7 +35,7 @@ fn a_reload_of_anything_broken_changes_nothing_and_says_where() {
         site.process().signal(Signal::HUP);
         failures += 1.0;
         wait_until("the signal's reload refused", SOON, || {
-            site.metric("waypost_config_reloads_total{result=\"failed\"}") == Some(failures)
+            site.metric("waypost_config_reloads_total{result=\"failure\"}") == Some(failures)
         });
         assert_eq!(site.metric("waypost_config_last_reload_success"), Some(0.0));
         assert!(site.wait_warning("reload").contains("refused"), "{file}");

@@ -16,7 +16,7 @@ fn eu_drained_and_cn_failed() -> Site {
     wait_until("cn's failure saved", SOON, || {
         let saved: serde_json::Value = serde_json::from_str(&site.read("state/health.json")).unwrap();
         let checks = saved["checks"].as_array().unwrap();
-        checks.iter().filter(|check| check["region"] == "cn").all(|check| check["level"] == "failed")
+        checks.iter().filter(|check| check["region"] == "cn").all(|check| check["level"] == "down")
     });
     site.endpoints.iter().for_each(|endpoint| endpoint.behave(Behave::Hang));
     site

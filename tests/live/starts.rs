@@ -27,7 +27,7 @@ fn a_configuration_that_is_wrong_ends_the_start_with_78_and_its_place() {
     site.write("waypost.toml", &good.replace("ttl_min", "ttl_mni"));
     let (code, log) = exit_of(&mut site);
     assert_eq!(code, 78, "{log}");
-    assert!(log.contains("waypost.toml:28:1: error") && log.contains("ttl_min"), "{log}");
+    assert!(log.contains("waypost.toml:27:1: error") && log.contains("ttl_min"), "{log}");
 
     site.write("waypost.toml", &good);
     site.write("zones/gslb.example.com.zone", "@ SOA\n");
@@ -172,7 +172,7 @@ fn a_hangup_during_the_start_is_a_reload_after_it() {
     wait_until("the API", SOON, || http_get(site.ip, "/livez").is_some());
     site.process().signal(Signal::HUP);
     wait_until("the reload", SOON, || {
-        site.metric("waypost_config_reloads_total{result=\"ok\"}").is_some_and(|count| count >= 1.0)
+        site.metric("waypost_config_reloads_total{result=\"success\"}").is_some_and(|count| count >= 1.0)
     });
     assert_eq!(site.process().exited(), None);
     site.process().signal(Signal::TERM);
