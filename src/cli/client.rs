@@ -142,10 +142,10 @@ fn address(context: &Context) -> Result<(String, String), Failure> {
 
 /// `admin.listen` of a configuration that is invalid elsewhere; absent when it can't be made out.
 fn listen_in(text: &str) -> Option<SocketAddr> {
-    let document: toml::Table = text.parse().ok()?;
+    let document: toml_edit::DocumentMut = text.parse().ok()?;
     match document.get("admin") {
         None => Some(DEFAULT_SERVER),
-        Some(admin) => match admin.as_table()?.get("listen") {
+        Some(admin) => match admin.as_table_like()?.get("listen") {
             None => Some(DEFAULT_SERVER),
             Some(listen) => listen.as_str()?.parse().ok(),
         },
