@@ -73,7 +73,8 @@ fn here() -> Result<Said, Failure> {
 /// From the first signal handler to the last file.
 async fn perform() -> Result<(), Failure> {
     // Before there is anything to clean up, so that nothing is left behind.
-    let mut signals = serve::Signals::listen()
+    let (mut ends, mut hangups) = serve::Ends::listen()
+        .and_then(|ends| Ok((ends, serve::hangups()?)))
         .map_err(|error| Failure::new(Exit::BAD, format!("cannot listen for signals: {error}")))?;
     let folder = Folder::make(&std::env::temp_dir())?;
     let stage = Stage::open(WEB_PORT, PORTS_TRIED).await.map_err(|error| {
@@ -84,7 +85,8 @@ async fn perform() -> Result<(), Failure> {
     let shown = tokio::select! {
         shown = show(&node, &stage, &folder) => shown,
         // Also when its terminal is closed (SIGHUP): there is nothing to read again.
-        _ = signals.is_hangup() => say_line("\nending"),
+        () = ends.told() => say_line("\nending"),
+        _ = hangups.recv() => say_line("\nending"),
     };
     node.stop().await;
     folder.remove()?;

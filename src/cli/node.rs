@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::operator::Operator;
 use super::probing::Probing;
@@ -38,8 +38,11 @@ const FIRST_ROUND: Duration = Duration::from_secs(5);
 /// Time between two looks at the geo file.
 const GEO_LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// How long ending may take in all.
-const STOP_DEADLINE: Duration = Duration::from_secs(5);
+/// How long ending may take in all: below the five seconds that an operator is promised.
+const STOP_DEADLINE: Duration = Duration::from_millis(4_500);
+
+/// How long of it the answers in hand may take.
+const ANSWERS_DEADLINE: Duration = Duration::from_millis(2_000);
 
 /// Everything that runs.
 pub struct Node {
@@ -136,14 +139,14 @@ impl Node {
         let admin = TcpListener::bind(config.admin.listen)
             .await
             .map_err(|error| StartError::BindAdmin(config.admin.listen, error))?;
-        let options = LoadOptions { generation: 1, now, in_use: None, accept_geo: false, state: true };
-        let loading = tokio::task::spawn_blocking(move || load_named(config, options));
+        let options = LoadOptions { generation: 1, now, in_use: None, accept_geo: false, stand_in: true };
+        let loading = spawn_blocking(move || load_named(config, options));
         let loaded = loading.await.map_err(io::Error::other).map_err(StartError::Machine)?;
         let loaded = loaded.map_err(StartError::Config)?;
-        Self::run(&loaded, clock, start, bound, admin)
+        Self::run(&loaded, clock, start, bound, admin).await
     }
 
-    fn run(
+    async fn run(
         loaded: &Loaded,
         clock: Clock,
         start: Start,
@@ -154,10 +157,11 @@ impl Node {
         let config = Arc::clone(&loaded.config);
         let saved = saved_table(&config.state_dir);
         let recorder = Recorder::start(&config.state_dir).map_err(StartError::Machine)?;
-        let admin_file = AdminSource::start(&config, now.wall_ms);
+        let admin_file = AdminSource::start(&config, now.mono, now.wall_ms);
         let runner = Runner::new().map_err(StartError::Probes)?;
         let (handle, messages) = Handle::pair();
         let (stop, stopped) = watch::channel(false);
+        let past = admin_file.file.warnings.clone();
         let desk = Desk::new(loaded.clone(), admin_file.file, saved.as_ref(), recorder, now);
         let reader = desk.reader();
         let at_once = desk.model().plan().checks.is_empty() || fresh(saved.as_ref(), now.wall_ms);
@@ -184,7 +188,7 @@ impl Node {
             probing,
         );
         let operator = Arc::new(operator);
-        operator.tell_of_start(admin_file.problem.as_ref());
+        operator.tell_of_start(admin_file.problem.as_ref(), &past).await;
         let repaced = move |generation, check, fast| pace.set_fast(generation, check, fast);
         let writer = tokio::spawn(run::run(desk, messages, clock, stopped.clone(), repaced));
 
@@ -218,9 +222,7 @@ impl Node {
         let deadline = sleep(FIRST_ROUND);
         tokio::pin!(deadline);
         while !self.ready.load(Ordering::Acquire) {
-            let round =
-                self.handle.status().await.is_ok_and(|parts| parts.checks.iter().all(|c| c.last.is_some()));
-            if round {
+            if self.handle.round_complete().await.is_ok_and(|complete| complete) {
                 break;
             }
             tokio::select! {
@@ -245,17 +247,23 @@ impl Node {
         &self.operator
     }
 
-    /// Ends everything: answers what has arrived, saves the table.
-    pub async fn stop(mut self) {
-        if let Some(serving) = self.serving.take() {
-            let _ = tokio::task::spawn_blocking(move || serving.stop(STOP_DEADLINE)).await;
+    /// Ends everything: answers what has arrived, saves the table. Takes at most [`STOP_DEADLINE`], whatever hangs.
+    pub async fn stop(self) {
+        if timeout(STOP_DEADLINE, self.end()).await.is_err() {
+            tracing::warn!("not everything ended in time");
         }
-        self.operator.stop().await;
+    }
+
+    async fn end(mut self) {
+        if let Some(serving) = self.serving.take() {
+            let _ = spawn_blocking(move || serving.stop(ANSWERS_DEADLINE)).await;
+        }
         let _ = self.stop.send(true);
         if let Ok(desk) = self.writer.await {
             // Joins the journal's thread: everything is on disk after this.
-            let _ = tokio::task::spawn_blocking(move || drop(desk)).await;
+            let _ = spawn_blocking(move || drop(desk)).await;
         }
+        self.operator.stop().await;
         for task in self.tasks {
             let _ = task.await;
         }
@@ -274,6 +282,7 @@ async fn watch_orders(operator: Arc<Operator>, mut stop: watch::Receiver<bool>) 
 }
 
 async fn watch_geo(operator: Arc<Operator>, mut stop: watch::Receiver<bool>) {
+    operator.keep_first_geo().await;
     let mut looks = interval(GEO_LOOK_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

@@ -26,7 +26,7 @@ pub(super) struct Offline {
 
 /// A load that writes nothing and lets nothing stand in.
 pub(super) fn options(now: Now) -> LoadOptions<'static> {
-    LoadOptions { generation: 1, now, in_use: None, accept_geo: false, state: false }
+    LoadOptions { generation: 1, now, in_use: None, accept_geo: false, stand_in: false }
 }
 
 /// Reads everything.

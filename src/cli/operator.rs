@@ -2,25 +2,26 @@
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, OwnedMutexGuard, mpsc};
+use tokio::task::{JoinError, spawn_blocking};
 
 use super::probing::{Probing, specs};
-use crate::config::Config;
 use crate::config::admin::AdminFile;
+use crate::config::{Config, Diagnostic, Geo};
 use crate::control::admin_source::{AdminSource, Looked};
 use crate::control::desk::{Gone, Handle, Message};
-use crate::control::geo_source::{self, GeoRefusal};
+use crate::control::geo_source::{self, LoadedGeo};
 use crate::control::journal::rfc3339;
 use crate::control::load::{GeoInfo, LoadErrors, LoadOptions, Loaded, load, parse_orders};
 use crate::control::operate::{
     Done, Ground, Order, Prepared, Refusal, RefusalKind, Verb, prepare, too_many_removed,
 };
 use crate::control::preview::preview;
-use crate::control::status::Warning;
+use crate::control::status::{StatusParts, Warning};
 use crate::control::{Clock, Now};
 use crate::probe::{CheckSpec, Runner};
 use crate::region::geo::GeoTable;
@@ -39,7 +40,9 @@ pub struct Operator {
     probing: Probing,
     /// The line for which the admin file on disk can't be obeyed.
     orders_error: StdMutex<Option<usize>>,
-    inner: Mutex<Inner>,
+    inner: Arc<Mutex<Inner>>,
+    /// Held during a reload: one at a time, while orders go on.
+    reloading: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -47,9 +50,20 @@ struct Inner {
     config: Arc<Config>,
     generation: u64,
     admin: AdminSource,
-    geo: Option<(Arc<GeoTable>, GeoInfo)>,
+    geo: Option<InUse>,
     geo_seen: Option<geo_source::FileState>,
     geo_settled: Option<geo_source::FileState>,
+}
+
+/// The geo table in use, and what it is.
+type InUse = (Arc<GeoTable>, GeoInfo);
+
+/// A geo file that is new and at rest, and what it is held against.
+struct NewGeo {
+    geo: Geo,
+    config: Arc<Config>,
+    in_use: Option<InUse>,
+    now: Now,
 }
 
 impl Operator {
@@ -63,8 +77,9 @@ impl Operator {
         admin: AdminSource,
         probing: Probing,
     ) -> Self {
-        let geo = loaded.dns.as_ref().map(|dns| Arc::clone(&dns.geo)).zip(loaded.geo.clone());
-        let geo_settled = loaded.config.geo.as_ref().and_then(geo_source::FileState::of);
+        let geo = geo_in_use(loaded);
+        // One that a table stands in for is looked at again at once: it may have been mended meanwhile.
+        let geo_settled = geo.as_ref().and_then(|(_, info)| info.file);
         let inner = Inner {
             config: Arc::clone(&loaded.config),
             generation: loaded.generation,
@@ -73,43 +88,41 @@ impl Operator {
             geo_seen: None,
             geo_settled,
         };
-        let (orders_error, inner) = (StdMutex::new(None), Mutex::new(inner));
-        let operator = Self { handle, clock, config_path, runner, probing, orders_error, inner };
+        let operator = Self {
+            handle,
+            clock,
+            config_path,
+            runner,
+            probing,
+            orders_error: StdMutex::new(None),
+            inner: Arc::new(Mutex::new(inner)),
+            reloading: Mutex::new(()),
+        };
         operator.start_checks(loaded.generation, specs(&loaded.config, &loaded.plan));
         operator
     }
 
     /// Gives an order, through the admin file.
     pub async fn order(&self, verb: Verb, order: Order, by: &str) -> Result<Done, Refusal> {
-        let mut inner = self.inner.lock().await;
+        let inner = Arc::clone(&self.inner).lock_owned().await;
         let now = self.clock.now();
         let parts = self.handle.status().await.map_err(stopping)?;
-        let base = inner.base_text(now)?;
-        let ground = Ground {
-            base: &base,
-            path: inner.admin.path(),
-            config: &inner.config,
-            plan: &parts.snapshot.plan,
-            inputs: &parts.inputs,
-            now,
-        };
-        let prepared = prepare(verb, &order, ground)?;
-        let Prepared { text, file, preview, sentence, warnings } = prepared;
-        if order.dry_run {
+        let dry_run = order.dry_run;
+        let reason = order.reason.clone();
+        // Off this thread: files are read and synced.
+        let written = spawn_blocking(move || write_order(inner, verb, &order, &parts, now)).await;
+        let (inner, prepared) = written.map_err(lost)??;
+        let Prepared { file, preview, sentence, warnings, .. } = prepared;
+        if dry_run {
             let text = format!("would {sentence}");
             return Ok(Done { text, preview: Some(preview), warnings, ..Done::default() });
         }
-        inner.admin.write(&text).map_err(|error| {
-            Refusal::new(
-                RefusalKind::CannotWrite,
-                format!("cannot write {}: {error}", inner.admin.path().display()),
-            )
-        })?;
+        let past = lines(&file.warnings);
         let by_text = format!("{by}: {sentence}");
         let message = |done| Message::Orders { file, by: by_text, done: Some(done) };
         let serial = self.handle.ask(message).await.map_err(stopping)?;
-        self.set_orders_error(None);
-        self.audit(&inner, verb.word(), by, &sentence, &order.reason, serial);
+        self.tell_of_orders(&inner, &past, &preview.refusals, now).await;
+        self.audit(&inner, verb.word(), by, &sentence, &reason, serial).await;
         Ok(Done {
             serial: Some(serial),
             live: true,
@@ -134,57 +147,52 @@ impl Operator {
                 .hint("`waypost status` shows which regions wait for a release"));
         }
         let text = format!("{region} is released");
-        self.audit(&inner, "release", by, &text, "", serial);
+        self.audit(&inner, "release", by, &text, "", serial).await;
         Ok(Done { serial: Some(serial), live: true, changed: true, text, ..Done::default() })
     }
 
     /// Reads everything again; nothing changes when anything is wrong.
     pub async fn reload(&self, accept_geo: bool, force: bool, by: &str) -> Result<Done, Refusal> {
-        let mut inner = self.inner.lock().await;
-        let result = self.try_reload(&mut inner, accept_geo, force, by).await;
+        let _one = self.reloading.lock().await;
+        let result = self.try_reload(accept_geo, force, by).await;
         match &result {
-            Ok(_) => drop(self.handle.tell(Message::Unwarn("reload"))),
+            Ok(_) => self.tell(Message::Unwarn("reload")).await,
             Err(refusal) => {
                 tracing::error!("reload refused, the old state keeps answering: {}", refusal.text);
-                self.handle.tell(Message::ReloadFailed);
-                self.handle.tell(Message::Warn(Warning {
-                    code: "reload",
-                    text: format!("the last reload was refused: {}", first_line(&refusal.text)),
-                    since: rfc3339(self.clock.now().wall_ms),
-                }));
+                self.tell(Message::ReloadFailed).await;
+                let text = format!("the last reload was refused: {}", first_line(&refusal.text));
+                self.warn("reload", text, self.clock.now()).await;
             }
         }
         result
     }
 
-    async fn try_reload(
-        &self,
-        inner: &mut Inner,
-        accept_geo: bool,
-        force: bool,
-        by: &str,
-    ) -> Result<Done, Refusal> {
+    /// Loads beside what is in force, while orders go on; then puts it in force.
+    async fn try_reload(&self, accept_geo: bool, force: bool, by: &str) -> Result<Done, Refusal> {
         let now = self.clock.now();
-        let generation = inner.generation + 1;
-        let (path, in_use) = (self.config_path.clone(), inner.geo.clone());
-        let loading = tokio::task::spawn_blocking(move || {
+        let path = self.config_path.clone();
+        let (generation, in_use) = {
+            let inner = self.inner.lock().await;
+            (inner.generation + 1, inner.geo.clone())
+        };
+        let loading = spawn_blocking(move || {
             let in_use = in_use.as_ref().map(|(table, info)| (table, info));
-            load(&path, LoadOptions { generation, now, in_use, accept_geo, state: true })
+            load(&path, LoadOptions { generation, now, in_use, accept_geo, stand_in: false })
         });
-        let loaded =
-            loading.await.map_err(|_| Refusal::new(RefusalKind::InvalidFile, "loading failed".into()))?;
-        let loaded = loaded.map_err(invalid)?;
+        let loaded = loading.await.map_err(lost)?.map_err(invalid)?;
+        let mut inner = self.inner.lock().await;
         needs_restart(&inner.config, &loaded.config)?;
         if !force {
             too_many_removed(&inner.config, &loaded.config)?;
         }
-        let orders =
-            parse_orders(inner.admin.accepted(), inner.admin.path(), &loaded.config, now.wall_ms)
-                .or_else(|errors| {
-                    if inner.admin.accepted().is_empty() { Ok(AdminFile::default()) } else { Err(errors) }
-                })
-                .map_err(invalid)?;
-        self.put_in_force(inner, loaded, orders, by).await
+        let accepted = inner.admin.accepted();
+        let orders = match accepted.is_empty() {
+            true => AdminFile::default(),
+            false => {
+                parse_orders(accepted, inner.admin.path(), &loaded.config, now.wall_ms).map_err(invalid)?
+            }
+        };
+        self.put_in_force(&mut inner, loaded, orders, by).await
     }
 
     async fn put_in_force(
@@ -197,8 +205,10 @@ impl Operator {
         let warnings = loaded.warnings.iter().map(|warning| warning.text.clone()).collect();
         inner.config = Arc::clone(&loaded.config);
         inner.generation = loaded.generation;
-        inner.geo = loaded.dns.as_ref().map(|dns| Arc::clone(&dns.geo)).zip(loaded.geo.clone());
-        inner.geo_settled = loaded.config.geo.as_ref().and_then(geo_source::FileState::of);
+        inner.geo = geo_in_use(&loaded);
+        inner.geo_settled = inner.geo.as_ref().and_then(|(_, info)| info.file);
+        // A file that was refused may be valid under this configuration.
+        inner.admin.look_again();
         let specs = specs(&loaded.config, &loaded.plan);
         self.probing.stop().await;
         let generation = loaded.generation;
@@ -207,7 +217,10 @@ impl Operator {
         let serial =
             self.handle.ask(|done| Message::Load { loaded, orders, done }).await.map_err(stopping)?;
         self.start_checks(generation, specs);
-        self.audit(inner, "reload", by, &text, "", serial);
+        if let Some((table, _)) = inner.geo.clone() {
+            self.keep_geo(&inner.config, table).await;
+        }
+        self.audit(inner, "reload", by, &text, "", serial).await;
         Ok(Done { serial: Some(serial), live: true, changed: true, text, preview: None, warnings })
     }
 
@@ -238,98 +251,149 @@ impl Operator {
 
     /// Looks at the admin file.
     pub async fn look_at_orders(&self) {
-        let mut inner = self.inner.lock().await;
+        let mut inner = Arc::clone(&self.inner).lock_owned().await;
         let now = self.clock.now();
-        let config = Arc::clone(&inner.config);
-        match inner.admin.look(&config, now.mono, now.wall_ms) {
+        let looking = spawn_blocking(move || {
+            let config = Arc::clone(&inner.config);
+            let looked = inner.admin.look(&config, now.mono, now.wall_ms);
+            (inner, looked)
+        });
+        let Ok((inner, looked)) = looking.await else { return };
+        match looked {
             Looked::Same => {}
             Looked::Accepted(file) => self.obey(&inner, file, now).await,
-            Looked::Refused(errors) => self.refuse_orders(&errors, now),
+            Looked::Refused(errors) => self.refuse_orders(&errors, now).await,
             Looked::Gone => {
                 let text = format!("{} is gone; what it said stays in force", inner.admin.path().display());
-                self.warn("admin_file", text, now);
+                self.set_orders_error(None);
+                self.warn("admin_file", text, now).await;
             }
         }
+        self.warn_while("admin_copy", inner.admin.copy_failed(), now).await;
     }
 
     /// A file written by hand is obeyed even where the guard would refuse, and says so.
     async fn obey(&self, inner: &Inner, file: AdminFile, now: Now) {
         let Ok(parts) = self.handle.status().await else { return };
         let preview = preview(&inner.config, &parts.snapshot.plan, &parts.inputs, &file, now.wall_ms);
-        let warnings: Vec<String> = file.warnings.iter().map(|warning| warning.one_line()).collect();
+        let past = lines(&file.warnings);
         let by = format!("{} was edited", inner.admin.path().display());
         let message = |done| Message::Orders { file, by: by.clone(), done: Some(done) };
         let Ok(serial) = self.handle.ask(message).await else { return };
-        self.set_orders_error(None);
-        self.warn_or_clear("guard", &preview.refusals, now);
-        self.warn_or_clear("admin_past", &warnings, now);
-        self.audit(inner, "file", "file", &by, "", serial);
+        self.tell_of_orders(inner, &past, &preview.refusals, now).await;
+        self.audit(inner, "file", "file", &by, "", serial).await;
     }
 
-    fn refuse_orders(&self, errors: &LoadErrors, now: Now) {
+    /// Other orders are in force: what there is to say of them replaces what was said of the last ones.
+    async fn tell_of_orders(&self, inner: &Inner, past: &[String], refusals: &[String], now: Now) {
+        self.set_orders_error(None);
+        self.tell(Message::Unwarn("admin_file")).await;
+        self.warn_while("admin_past", joined(past).as_deref(), now).await;
+        self.warn_while("guard", joined(refusals).as_deref(), now).await;
+        self.warn_while("admin_copy", inner.admin.copy_failed(), now).await;
+    }
+
+    async fn refuse_orders(&self, errors: &LoadErrors, now: Now) {
         tracing::error!("the admin file is refused, what was in force stays:\n{}", errors.text);
-        self.warn("admin_file", errors.lines.join("; "), now);
         self.set_orders_error(Some(errors.first_line));
+        self.warn("admin_file", errors.lines.join("; "), now).await;
     }
 
     fn set_orders_error(&self, line: Option<usize>) {
-        if line.is_none() {
-            self.handle.tell(Message::Unwarn("admin_file"));
-        }
         *self.orders_error.lock().unwrap_or_else(PoisonError::into_inner) = line;
     }
 
-    /// What the start found wrong with the admin file.
-    pub fn tell_of_start(&self, problem: Option<&LoadErrors>) {
+    /// What the start found wrong with the admin file, and what there is to say of what is in force.
+    pub async fn tell_of_start(&self, problem: Option<&LoadErrors>, past: &[Diagnostic]) {
+        let now = self.clock.now();
         if let Some(errors) = problem {
-            self.refuse_orders(errors, self.clock.now());
+            self.refuse_orders(errors, now).await;
         }
+        self.warn_while("admin_past", joined(&lines(past)).as_deref(), now).await;
     }
 
-    /// Looks at the geo file; a new one is compiled beside the one in use.
+    /// Looks at the geo file; a new one is compiled beside the one in use, while everything else goes on.
     pub async fn look_at_geo(&self) {
+        let Some(NewGeo { geo, config, in_use, now }) = self.new_geo_file().await else { return };
+        let path = geo.database.display().to_string();
+        let (held_against, compiled_for) = (in_use.clone(), Arc::clone(&config));
+        let compiling = spawn_blocking(move || {
+            let in_use = in_use.as_ref().map(|(table, info)| (table, info));
+            let options = LoadOptions { generation: 0, now, in_use, accept_geo: false, stand_in: false };
+            geo_source::compile(&geo, &geo_source::rules(&config, &geo), options)
+        });
+        let LoadedGeo { table, info, warnings } = match compiling.await {
+            Ok(Ok(loaded)) => loaded,
+            Ok(Err(refusal)) => {
+                let text = format!("{path}: {refusal}; the table in use stays");
+                return self.warn("geo_file", text, now).await;
+            }
+            Err(_) => {
+                return self.warn("geo_file", format!("{path}: compiling it failed"), now).await;
+            }
+        };
         let mut inner = self.inner.lock().await;
-        let Some(geo) = inner.config.geo.clone() else { return };
-        if inner.config.dns.is_none() {
+        let same = |a: &InUse, b: &InUse| Arc::ptr_eq(&a.0, &b.0);
+        let still = match (&inner.geo, &held_against) {
+            (Some(a), Some(b)) => same(a, b),
+            (None, None) => true,
+            _ => false,
+        };
+        if !Arc::ptr_eq(&inner.config, &compiled_for) || !still {
+            // A reload came between, and read the file itself.
             return;
         }
+        inner.geo = Some((Arc::clone(&table), info.clone()));
+        self.tell(Message::Geo { table: Arc::clone(&table), info, warnings }).await;
+        self.keep_geo(&compiled_for, table).await;
+    }
+
+    /// A geo file that is not dealt with yet and has come to rest.
+    async fn new_geo_file(&self) -> Option<NewGeo> {
+        let mut inner = self.inner.lock().await;
+        let config = Arc::clone(&inner.config);
+        let geo = config.geo.clone().filter(|_| config.dns.is_some())?;
         let now = self.clock.now();
-        let Some(state) = geo_source::FileState::of(&geo) else {
+        let at = geo.clone();
+        let state = spawn_blocking(move || geo_source::FileState::of(&at)).await.ok()?;
+        let Some(state) = state else {
             if inner.geo_settled.take().is_some() {
                 let text = format!("{} is gone; the table in use stays", geo.database.display());
-                self.warn("geo_file", text, now);
+                self.warn("geo_file", text, now).await;
             }
-            return;
+            return None;
         };
         let rested = inner.geo_seen.replace(state) == Some(state);
         if inner.geo_settled == Some(state) || !rested {
-            return;
+            return None;
         }
         inner.geo_settled = Some(state);
-        let config = Arc::clone(&inner.config);
         let in_use = inner.geo.clone();
-        let compiling = tokio::task::spawn_blocking(move || {
-            let in_use = in_use.as_ref().map(|(table, info)| (table, info));
-            let options = LoadOptions { generation: 0, now, in_use, accept_geo: false, state: false };
-            let rules = geo_source::rules(&config, &geo);
-            let loaded = geo_source::compile(&geo, &rules, options)?;
-            geo_source::keep(&config, &loaded);
-            Ok::<_, GeoRefusal>(loaded)
-        });
-        match compiling.await {
-            Ok(Ok(loaded)) => {
-                inner.geo = Some((Arc::clone(&loaded.table), loaded.info.clone()));
-                self.handle.tell(Message::Geo { table: loaded.table, info: loaded.info });
-                for warning in loaded.warnings {
-                    self.handle.tell(Message::Warn(warning));
-                }
-                self.handle.tell(Message::Unwarn("geo_file"));
+        Some(NewGeo { geo, config, in_use, now })
+    }
+
+    /// Keeps the compiled table in use for a start without a usable file.
+    async fn keep_geo(&self, config: &Config, table: Arc<GeoTable>) {
+        let dir = config.state_dir.clone();
+        let kept = spawn_blocking(move || geo_source::keep(&dir, &table)).await;
+        let trouble = match kept {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => {
+                Some(format!("cannot keep the compiled geo table in {}: {error}", config.state_dir.display()))
             }
-            Ok(Err(refusal)) => {
-                let path = inner.config.geo.as_ref().map(|geo| geo.database.display().to_string());
-                self.warn("geo_file", format!("{}: {refusal}", path.unwrap_or_default()), now);
-            }
-            Err(_) => self.warn("geo_file", "compiling the geo file failed".to_owned(), now),
+            Err(_) => Some("keeping the compiled geo table failed".to_owned()),
+        };
+        self.warn_while("geo_table", trouble.as_deref(), self.clock.now()).await;
+    }
+
+    /// Keeps the table that the start found.
+    pub async fn keep_first_geo(&self) {
+        let (config, geo) = {
+            let inner = self.inner.lock().await;
+            (Arc::clone(&inner.config), inner.geo.clone())
+        };
+        if let Some((table, _)) = geo.filter(|(_, info)| !info.stands_in) {
+            self.keep_geo(&config, table).await;
         }
     }
 
@@ -352,34 +416,42 @@ impl Operator {
         });
     }
 
-    fn warn_or_clear(&self, code: &'static str, texts: &[String], now: Now) {
-        if texts.is_empty() {
-            self.handle.tell(Message::Unwarn(code));
-        } else {
-            self.warn(code, texts.join("; "), now);
+    async fn warn_while(&self, code: &'static str, text: Option<&str>, now: Now) {
+        match text {
+            Some(text) => self.warn(code, text.to_owned(), now).await,
+            None => self.tell(Message::Unwarn(code)).await,
         }
     }
 
-    fn warn(&self, code: &'static str, text: String, now: Now) {
-        self.handle.tell(Message::Warn(Warning { code, text, since: rfc3339(now.wall_ms) }));
+    async fn warn(&self, code: &'static str, text: String, now: Now) {
+        self.tell(Message::Warn(Warning { code, text, since: rfc3339(now.wall_ms) })).await;
+    }
+
+    /// Tells the writer, and waits while it has more to do than it can: what is told here must not be lost.
+    async fn tell(&self, message: Message) {
+        if self.handle.send(message).await.is_err() {
+            tracing::debug!("the server is stopping: nobody is left to be told");
+        }
     }
 
     /// Who changed what and why. A disk that can't be written undoes nothing.
-    fn audit(&self, inner: &Inner, action: &str, by: &str, what: &str, reason: &str, serial: u64) {
+    async fn audit(&self, inner: &Inner, action: &str, by: &str, what: &str, reason: &str, serial: u64) {
         let at = rfc3339(self.clock.now().wall_ms);
         let line = serde_json::json!({
             "at": at, "action": action, "by": by, "what": what, "reason": reason, "serial": serial,
         });
-        let path = inner.config.state_dir.join("audit.jsonl");
-        let written = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
-        if let Err(error) = written {
-            tracing::warn!("cannot write {}: {error}", path.display());
-        }
         tracing::info!(action, by, serial, "{what}");
+        let path = inner.config.state_dir.join("audit.jsonl");
+        let shown = path.display().to_string();
+        let appending = spawn_blocking(move || {
+            let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+            file.write_all(format!("{line}\n").as_bytes())
+        });
+        match appending.await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!("cannot write {shown}: {error}"),
+            Err(_) => tracing::warn!("cannot write {shown}"),
+        }
     }
 }
 
@@ -408,12 +480,7 @@ impl Operate for Operator {
 impl Inner {
     /// The text that an order is added to: the file's if it is valid, what is in force if there is no file.
     fn base_text(&self, now: Now) -> Result<String, Refusal> {
-        let on_disk = self.admin.text().map_err(|error| {
-            Refusal::new(
-                RefusalKind::CannotWrite,
-                format!("cannot read {}: {error}", self.admin.path().display()),
-            )
-        })?;
+        let on_disk = self.admin.text().map_err(|error| cannot_write(self.admin.path(), "read", &error))?;
         let Some(text) = on_disk else { return Ok(self.admin.accepted().to_owned()) };
         if text != self.admin.accepted() {
             parse_orders(&text, self.admin.path(), &self.config, now.wall_ms).map_err(|errors| {
@@ -422,6 +489,43 @@ impl Inner {
         }
         Ok(text)
     }
+}
+
+/// Checks an order and, unless that is all that was asked for, writes it into the admin file.
+fn write_order(
+    mut inner: OwnedMutexGuard<Inner>,
+    verb: Verb,
+    order: &Order,
+    parts: &StatusParts,
+    now: Now,
+) -> Result<(OwnedMutexGuard<Inner>, Prepared), Refusal> {
+    let base = inner.base_text(now)?;
+    let ground = Ground {
+        base: &base,
+        path: inner.admin.path(),
+        config: &inner.config,
+        plan: &parts.snapshot.plan,
+        inputs: &parts.inputs,
+        now,
+    };
+    let prepared = prepare(verb, order, ground)?;
+    if !order.dry_run {
+        let written = inner.admin.write(&prepared.text, now.mono);
+        written.map_err(|error| cannot_write(inner.admin.path(), "write", &error))?;
+    }
+    Ok((inner, prepared))
+}
+
+fn geo_in_use(loaded: &Loaded) -> Option<InUse> {
+    loaded.dns.as_ref().map(|dns| Arc::clone(&dns.geo)).zip(loaded.geo.clone())
+}
+
+fn lines(warnings: &[Diagnostic]) -> Vec<String> {
+    warnings.iter().map(Diagnostic::one_line).collect()
+}
+
+fn joined(texts: &[String]) -> Option<String> {
+    (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 /// Keys that are fixed when the process starts.
@@ -458,6 +562,16 @@ fn region_names(config: &Config) -> String {
 
 fn invalid(errors: LoadErrors) -> Refusal {
     Refusal::new(RefusalKind::InvalidFile, errors.text)
+}
+
+fn cannot_write(path: &Path, what: &str, error: &io::Error) -> Refusal {
+    Refusal::new(RefusalKind::CannotWrite, format!("cannot {what} {}: {error}", path.display()))
+}
+
+/// A task panicked: a fault of ours, told by the panic's own message.
+fn lost(_: JoinError) -> Refusal {
+    let text = "this was lost to a fault of the server; nothing changed".to_owned();
+    Refusal::new(RefusalKind::CannotWrite, text).hint("please report it")
 }
 
 fn stopping(_: Gone) -> Refusal {

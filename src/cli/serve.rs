@@ -1,7 +1,9 @@
 //! `waypost serve`: runs a node until it is told to end.
 
 use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
@@ -9,8 +11,9 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::node::{Node, Start, StartError, read_config};
+use super::operator::Operator;
 use super::{Context, Exit, Failure, say};
-use crate::config::{Log, LogFormat, LogLevel};
+use crate::config::{Config, Log, LogFormat, LogLevel};
 
 /// Threads of the control plane's runtime, at least.
 const MIN_THREADS: usize = 2;
@@ -31,24 +34,13 @@ pub(super) fn run(context: &Context) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return failed(&StartError::Machine(error)),
     };
-    let code = runtime.block_on(async {
-        // Before the start, which takes a while: a reload that comes too early must not end the process.
-        let mut signals = match Signals::listen() {
-            Ok(signals) => signals,
-            Err(error) => return failed(&StartError::Machine(error)),
-        };
-        match Node::start(config, Start { config_path, extra: None }).await {
-            Ok(node) => until_told(node, &mut signals).await,
-            Err(error) => failed(&error),
-        }
-    });
+    let code = runtime.block_on(serve(config, config_path));
     // A probe's name lookup may hang for long, and nothing waits for it.
     runtime.shutdown_background();
     code
 }
 
-/// The control plane's runtime. At least two threads: an order is synced to disk before it is published, and a slow
-/// disk must not hold up the writer and the probes meanwhile.
+/// The control plane's runtime. At least two threads: what is slow must not hold up the writer and the probes.
 ///
 /// Errors: a thread can't be made.
 pub(super) fn runtime(name: &str) -> io::Result<Runtime> {
@@ -56,60 +48,73 @@ pub(super) fn runtime(name: &str) -> io::Result<Runtime> {
     Builder::new_multi_thread().worker_threads(threads).enable_all().thread_name(name).build()
 }
 
-/// What the process is told from outside.
-pub(super) struct Signals {
+/// The signals that end the process; from the first moment on, they no longer do so by themselves.
+pub(super) struct Ends {
     terminate: Signal,
     interrupt: Signal,
-    hangup: Signal,
 }
 
-impl Signals {
-    /// Listens from now on; none of them ends the process by itself any more.
+impl Ends {
+    /// Listens for SIGTERM and SIGINT from now on.
     ///
     /// Errors: the system's.
     pub(super) fn listen() -> io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    /// Waits for SIGTERM or SIGINT (false), or SIGHUP (true).
-    pub(super) async fn is_hangup(&mut self) -> bool {
+    /// Waits for one of them.
+    pub(super) async fn told(&mut self) {
         tokio::select! {
-            _ = self.terminate.recv() => false,
-            _ = self.interrupt.recv() => false,
-            _ = self.hangup.recv() => true,
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
     }
 }
 
-async fn until_told(node: Node, signals: &mut Signals) -> ExitCode {
-    {
-        let opening = node.open_when_ready();
-        tokio::pin!(opening);
-        let mut open = false;
-        loop {
-            tokio::select! {
-                () = &mut opening, if !open => open = true,
-                hangup = signals.is_hangup() => {
-                    if !hangup {
-                        break;
-                    }
-                    reload(&node).await;
-                }
-            }
-        }
+/// SIGHUP, from now on; it no longer ends the process.
+///
+/// Errors: the system's.
+pub(super) fn hangups() -> io::Result<Signal> {
+    signal(SignalKind::hangup())
+}
+
+/// Runs a node from its start to its end. Signals are heard from the first moment on: a SIGHUP during the start is a
+/// reload after it, and must not kill the process.
+async fn serve(config: Config, config_path: PathBuf) -> ExitCode {
+    let (mut ends, hangups) = match Ends::listen().and_then(|ends| Ok((ends, hangups()?))) {
+        Ok(signals) => signals,
+        Err(error) => return failed(&StartError::Machine(error)),
+    };
+    let node = tokio::select! {
+        node = Node::start(config, Start { config_path, extra: None }) => node,
+        () = ends.told() => return ExitCode::SUCCESS,
+    };
+    let node = match node {
+        Ok(node) => node,
+        Err(error) => return failed(&error),
+    };
+    let reloads = tokio::spawn(reload_on(hangups, Arc::clone(node.operator())));
+    tokio::select! {
+        () = ends.told() => {}
+        () = open_and_stay(&node) => {}
     }
     tracing::info!("ending");
+    reloads.abort();
     node.stop().await;
     ExitCode::SUCCESS
 }
 
-async fn reload(node: &Node) {
-    // Both outcomes are told by the operator: log, audit, status, metrics.
-    let _ = node.operator().reload(false, false, "SIGHUP").await;
+async fn open_and_stay(node: &Node) {
+    node.open_when_ready().await;
+    std::future::pending().await
+}
+
+/// Signals that come during a reload are one more reload after it, however many they are.
+async fn reload_on(mut hangups: Signal, operator: Arc<Operator>) {
+    while hangups.recv().await.is_some() {
+        // Both outcomes are told by the operator: log, audit, status, metrics.
+        let _ = operator.reload(false, false, "SIGHUP").await;
+    }
 }
 
 fn failed(error: &StartError) -> ExitCode {

@@ -13,6 +13,7 @@ use super::plan::CheckIndex;
 use super::publish::Press;
 use super::recorder::Recorder;
 use super::saved::Saved;
+use super::slots::ALL_SERVICES;
 use super::snapshot::{Publisher, Reader, Snapshot};
 use super::status::{CheckStatus, StatusParts, TransitionKey, Warning};
 use crate::config::admin::AdminFile;
@@ -25,6 +26,9 @@ pub const MAX_MESSAGES: usize = 65_536;
 
 /// Turns of one cause that are logged one by one.
 const LOGGED_TURNS: usize = 10;
+
+/// Warnings about the geo file in use; another file brings its own.
+const GEO_WARNINGS: [&str; 2] = ["geo_stands_in", "geo_unmapped"];
 
 /// What anybody may tell the writer.
 #[derive(Debug)]
@@ -69,6 +73,8 @@ pub enum Message {
         table: Arc<GeoTable>,
         /// What it is.
         info: GeoInfo,
+        /// What is odd about it.
+        warnings: Vec<Warning>,
     },
     /// A reload failed.
     ReloadFailed,
@@ -76,6 +82,8 @@ pub enum Message {
     Warn(Warning),
     /// It no longer is: the code.
     Unwarn(&'static str),
+    /// Somebody asks whether every check has run at least once.
+    AskRound(oneshot::Sender<bool>),
     /// Somebody asks how everything stands.
     Ask(oneshot::Sender<Box<StatusParts>>),
 }
@@ -127,7 +135,8 @@ impl Desk {
             fast: Vec::new(),
         };
         let text = format!("{} starts", desk.loaded.config.node);
-        desk.recorder.line(Line::start(&desk.model, text));
+        desk.recorder.line(Line::whole(&desk.model, "start", text));
+        desk.log_loaded_warnings();
         desk.warn_of_states(now);
         desk
     }
@@ -145,11 +154,6 @@ impl Desk {
     /// What is loaded.
     pub fn loaded(&self) -> &Loaded {
         &self.loaded
-    }
-
-    /// Whether every check has run at least once.
-    pub fn round_complete(&self) -> bool {
-        self.model.round_complete()
     }
 
     /// Checks whose pace may have changed since the last call.
@@ -181,13 +185,14 @@ impl Desk {
                 self.load(now, *loaded, orders);
                 answer(Some(done), self.model.serial());
             }
-            Message::Geo { table, info } => self.geo(now, table, info),
+            Message::Geo { table, info, warnings } => self.geo(now, table, info, warnings),
             Message::ReloadFailed => {
                 self.reloads[1] += 1;
                 self.last_reload_ok = false;
             }
             Message::Warn(warning) => self.warn(warning),
             Message::Unwarn(code) => drop(self.warnings.remove(code)),
+            Message::AskRound(asker) => answer(Some(asker), self.model.round_complete()),
             Message::Ask(asker) => answer(Some(asker), Box::new(self.parts(now))),
         }
     }
@@ -203,6 +208,12 @@ impl Desk {
         self.publish(now, &outcome, "time", "time passed".to_owned());
         self.publisher.collect();
         self.recorder.tick(now, &self.model);
+        if self.recorder.wants_checkpoint(now.mono) {
+            let text = "everything as it stands".to_owned();
+            self.recorder.line(Line::whole(&self.model, "checkpoint", text));
+        }
+        let trouble = self.recorder.trouble();
+        self.warn_while("state_dir", trouble, now);
     }
 
     fn observed(&mut self, now: Now, check: CheckIndex, observation: Observation) {
@@ -249,12 +260,17 @@ impl Desk {
         self.press.reload(&self.model, self.loaded.config.admin.metrics_per_service, now);
         self.reloads[0] += 1;
         self.last_reload_ok = true;
+        // A load reads the geo file, too, and succeeds only when it may be used.
+        self.warnings.remove("geo_file");
+        self.log_loaded_warnings();
+        let plan = Arc::clone(self.model.plan());
+        self.transitions.retain(|key, _| key.service == ALL_SERVICES || plan.service(&key.service).is_some());
         self.fast = (0..self.checks.len() as u32).collect();
         let text = format!("configuration {} loaded", self.loaded.generation);
         self.publish(now, &outcome, "load", text);
     }
 
-    fn geo(&mut self, now: Now, table: Arc<GeoTable>, info: GeoInfo) {
+    fn geo(&mut self, now: Now, table: Arc<GeoTable>, info: GeoInfo, warnings: Vec<Warning>) {
         // What is due by now comes first: the journal's moments do not go back.
         self.tick(now);
         if let Some(parts) = &mut self.loaded.dns {
@@ -262,6 +278,12 @@ impl Desk {
         }
         let text = format!("geo file of {} loaded", info.build.as_deref().unwrap_or("unknown date"));
         self.loaded.geo = Some(info);
+        self.loaded.warnings.retain(|warning| !GEO_WARNINGS.contains(&warning.code));
+        for warning in &warnings {
+            tracing::warn!(code = warning.code, "{}", warning.text);
+        }
+        self.loaded.warnings.extend(warnings);
+        self.warnings.remove("geo_file");
         self.press.set_parts(self.loaded.dns.clone());
         self.swap();
         let outcome = Outcome { serial: self.model.serial(), ..Outcome::default() };
@@ -337,6 +359,12 @@ impl Desk {
         self.warnings.insert(warning.code, warning);
     }
 
+    fn log_loaded_warnings(&self) {
+        for warning in &self.loaded.warnings {
+            tracing::warn!(code = warning.code, "{}", warning.text);
+        }
+    }
+
     fn parts(&self, now: Now) -> StatusParts {
         StatusParts {
             now,
@@ -394,6 +422,11 @@ impl Handle {
         let (done, answer) = oneshot::channel();
         self.sender.send(message(done)).await.map_err(|_| Gone)?;
         answer.await.map_err(|_| Gone)
+    }
+
+    /// Whether every check has run at least once.
+    pub async fn round_complete(&self) -> Result<bool, Gone> {
+        self.ask(Message::AskRound).await
     }
 
     /// How everything stands.

@@ -75,7 +75,7 @@ pub(crate) fn loaded() -> Loaded {
     let load = || {
         let config = parse(&config_text(), Path::new("/nowhere/waypost.toml")).unwrap();
         let now = Clock::start().now();
-        let options = LoadOptions { generation: 1, now, in_use: None, accept_geo: false, state: false };
+        let options = LoadOptions { generation: 1, now, in_use: None, accept_geo: false, stand_in: false };
         load_named(config, options).unwrap()
     };
     LOADED.get_or_init(load).clone()
