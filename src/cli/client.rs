@@ -119,7 +119,7 @@ impl Client {
 }
 
 /// The server's address, and where it comes from.
-pub(super) fn address(context: &Context) -> Result<(String, String), Failure> {
+fn address(context: &Context) -> Result<(String, String), Failure> {
     if let Some(server) = &context.server {
         return Ok((server.clone(), "the one that --server says".to_owned()));
     }

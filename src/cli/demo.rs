@@ -135,8 +135,7 @@ async fn show(node: &Node, stage: &Stage, folder: &Folder) -> io::Result<()> {
     node.open_when_ready().await;
     let dns = node.dns_addrs.first().copied().unwrap_or(SocketAddr::new(DEFAULT_SERVER.ip(), DNS_PORT));
     let (program, admin) = (guide::program(), node.admin_addr);
-    let is_found = guide::is_found(admin);
-    let guide = Guide { program, dns, admin, is_found, web_port: stage.port() };
+    let guide = Guide { program, dns, admin, web_port: stage.port() };
     say_line(&guide.text(folder.path()))?;
     let mut before = None;
     let mut looks = interval(LOOK_EVERY);

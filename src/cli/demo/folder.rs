@@ -70,5 +70,5 @@ impl Drop for Folder {
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     let text = format!("cannot write in {}, where the demo keeps its files: {error}", path.display());
     Failure::new(Exit::BAD, text)
-        .hint("it needs some 30 MB in a folder that this user may write; TMPDIR=FOLDER names another")
+        .hint("it needs some 20 MB in a folder that this user may write; TMPDIR=FOLDER names another")
 }

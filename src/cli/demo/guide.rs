@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use super::super::Context;
-use super::super::client;
+use super::super::client::DEFAULT_SERVER;
 use super::stage::{WEB_HOSTS, address, db_address};
 
 /// What the lines are made of.
@@ -17,8 +16,6 @@ pub(super) struct Guide {
     pub(super) dns: SocketAddr,
     /// Where the admin API is.
     pub(super) admin: SocketAddr,
-    /// Whether commands find that address by themselves.
-    pub(super) is_found: bool,
     /// The port of the fake regions.
     pub(super) web_port: u16,
 }
@@ -27,12 +24,6 @@ pub(super) struct Guide {
 pub(super) fn program() -> String {
     let called = std::env::args_os().next().map(|name| name.to_string_lossy().into_owned());
     quoted(called.as_deref().unwrap_or("waypost"))
-}
-
-/// Whether commands given in this folder find the demo at `admin` by themselves: no configuration leads elsewhere.
-pub(super) fn is_found(admin: SocketAddr) -> bool {
-    let usual = client::address(&Context::default());
-    admin == client::DEFAULT_SERVER && usual.is_ok_and(|(address, _)| address == admin.to_string())
 }
 
 /// A word as a shell takes it for one.
@@ -97,7 +88,7 @@ impl Guide {
                 "Break cn's database: /healthz still says 200, but some 2 s later China gets eu, with a TTL of 5 s.\n\
                  (api.gslb.example.com does not need the database, and stays.)",
                 vec![
-                    self.waypost("demo --break cn:db"),
+                    self.demo("--break cn:db"),
                     format!("curl -si {web}"),
                     format!("curl -s {db}"),
                     format!("sleep 3; {}", self.dig("+noall +answer +subnet=114.114.114.0/24")),
@@ -105,7 +96,7 @@ impl Guide {
             ),
             (
                 "Mend it: China comes back after 3 good results and a cooldown of 5 s, which each further failure doubles.",
-                vec![self.waypost("demo --mend cn")],
+                vec![self.demo("--mend cn")],
             ),
             (
                 "Drain eu for ten minutes: it says who moves, the Netherlands get cn at once. Undo it.",
@@ -122,9 +113,17 @@ impl Guide {
         format!("dig @{} -p {} www.gslb.example.com {rest}", self.dns.ip(), self.dns.port())
     }
 
-    /// A command of ours.
+    /// A question to the demo's server, or an order. It names the server: without, a `waypost.toml` in the folder of the
+    /// second terminal would decide, and an order given when the demo is over would land in its admin file.
     fn waypost(&self, rest: &str) -> String {
-        let server = if self.is_found { String::new() } else { format!(" --server {}", self.admin) };
-        format!("{} {rest}{server}", self.program)
+        format!("{} {rest} --server {}", self.program, self.admin)
+    }
+
+    /// `--break` and `--mend`, which look for a demo on the usual port by themselves.
+    fn demo(&self, rest: &str) -> String {
+        if self.admin == DEFAULT_SERVER {
+            return format!("{} demo {rest}", self.program);
+        }
+        self.waypost(&format!("demo {rest}"))
     }
 }
