@@ -51,19 +51,19 @@ async fn serve(config: Config, config_path: PathBuf) -> ExitCode {
         Err(error) => return failed(&error),
     };
     let reloads = tokio::spawn(reload_on(hangup, Arc::clone(node.operator()), config_path));
-    tokio::select! {
-        () = either(&mut terminate, &mut interrupt) => {}
-        () = open_and_stay(&node) => {}
-    }
+    let told = async {
+        let mut told = std::pin::pin!(either(&mut terminate, &mut interrupt));
+        tokio::select! {
+            () = &mut told => return,
+            () = node.open_when_ready() => {}
+        }
+        told.await;
+    };
+    told.await;
     tracing::info!("ending");
     reloads.abort();
     node.stop().await;
     ExitCode::SUCCESS
-}
-
-async fn open_and_stay(node: &Node) {
-    node.open_when_ready().await;
-    std::future::pending().await
 }
 
 async fn either(terminate: &mut Signal, interrupt: &mut Signal) {

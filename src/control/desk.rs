@@ -168,14 +168,14 @@ impl Desk {
             }
             Message::Orders { file, by, done } => {
                 let outcome = self.model.apply(now, Event::Orders(file));
-                self.publish(now, outcome, "order", by);
+                self.publish(now, &outcome, "order", by);
                 answer(done, self.model.serial());
             }
             Message::Release { region, done } => {
                 let outcome = self.model.apply(now, Event::Release(region));
                 let held = !outcome.changes.is_empty();
                 let text = format!("{} is released", self.model.plan().region_name(region));
-                self.publish(now, outcome, "release", text);
+                self.publish(now, &outcome, "release", text);
                 answer(Some(done), (self.model.serial(), held));
             }
             Message::Load { loaded, orders, done } => {
@@ -202,7 +202,7 @@ impl Desk {
     /// Lets time pass: scheduled orders, cooldowns, put-off turns.
     pub fn tick(&mut self, now: Now) {
         let outcome = self.model.apply(now, Event::Tick);
-        self.publish(now, outcome, "time", "time passed".to_owned());
+        self.publish(now, &outcome, "time", "time passed".to_owned());
         self.publisher.collect();
         self.recorder.tick(now, &self.model);
         if self.recorder.wants_checkpoint(now.mono) {
@@ -238,7 +238,7 @@ impl Desk {
         if let Some(status) = self.checks.get_mut(check as usize) {
             status.ran(now, observation, level, streak);
         }
-        self.publish(now, outcome, "probe", text);
+        self.publish(now, &outcome, "probe", text);
     }
 
     fn load(&mut self, now: Now, loaded: Loaded, orders: AdminFile) {
@@ -264,7 +264,7 @@ impl Desk {
         self.transitions.retain(|key, _| key.service == ALL_SERVICES || plan.service(&key.service).is_some());
         self.fast = (0..self.checks.len() as u32).collect();
         let text = format!("configuration {} loaded", self.loaded.generation);
-        self.publish(now, outcome, "load", text);
+        self.publish(now, &outcome, "load", text);
     }
 
     fn geo(&mut self, now: Now, table: Arc<GeoTable>, info: GeoInfo, warnings: Vec<Warning>) {
@@ -286,7 +286,7 @@ impl Desk {
     }
 
     /// Publishes what an event changed; then, and only then, tells the journal.
-    fn publish(&mut self, now: Now, outcome: Outcome, cause: &str, text: String) {
+    fn publish(&mut self, now: Now, outcome: &Outcome, cause: &str, text: String) {
         if outcome.is_empty() {
             return;
         }
@@ -302,7 +302,7 @@ impl Desk {
             *self.transitions.entry(key).or_default() += 1;
         }
         self.warn_of_states(now);
-        self.recorder.line(Line::new(&self.model, &outcome, now, cause, text));
+        self.recorder.line(Line::new(&self.model, outcome, now, cause, text));
         self.recorder.changed();
     }
 
