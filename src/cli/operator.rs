@@ -1,8 +1,11 @@
 //! What operators do to a running node, one at a time: orders through the admin file, releases, reloads, probes now.
 
+mod geo_watch;
+mod reload;
+mod told;
+
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
@@ -11,17 +14,14 @@ use tokio::task::{JoinError, spawn_blocking};
 
 use super::probing::{Probing, specs};
 use crate::config::admin::AdminFile;
-use crate::config::{Config, Diagnostic, Geo};
+use crate::config::{Config, Diagnostic};
 use crate::control::admin_source::{AdminSource, Looked};
 use crate::control::desk::{Gone, Handle, Message};
-use crate::control::geo_source::{self, LoadedGeo};
-use crate::control::journal::rfc3339;
-use crate::control::load::{GeoInfo, LoadErrors, LoadOptions, Loaded, load, parse_orders};
-use crate::control::operate::{
-    Done, Ground, Order, Prepared, Refusal, RefusalKind, Verb, prepare, too_many_removed,
-};
+use crate::control::geo_source;
+use crate::control::load::{GeoInfo, LoadErrors, Loaded, parse_orders};
+use crate::control::operate::{Done, Ground, Order, Prepared, Refusal, RefusalKind, Verb, prepare};
 use crate::control::preview::preview;
-use crate::control::status::{StatusParts, Warning};
+use crate::control::status::StatusParts;
 use crate::control::{Clock, Now};
 use crate::probe::{CheckSpec, Runner};
 use crate::region::geo::GeoTable;
@@ -57,14 +57,6 @@ struct Inner {
 
 /// The geo table in use, and what it is.
 type InUse = (Arc<GeoTable>, GeoInfo);
-
-/// A geo file that is new and at rest, and what it is held against.
-struct NewGeo {
-    geo: Geo,
-    config: Arc<Config>,
-    in_use: Option<InUse>,
-    now: Now,
-}
 
 impl Operator {
     /// Takes the controls; the checks of `loaded` start.
@@ -151,79 +143,6 @@ impl Operator {
         Ok(Done { serial: Some(serial), live: true, changed: true, text, ..Done::default() })
     }
 
-    /// Reads everything again; nothing changes when anything is wrong.
-    pub async fn reload(&self, accept_geo: bool, force: bool, by: &str) -> Result<Done, Refusal> {
-        let _one = self.reloading.lock().await;
-        let result = self.try_reload(accept_geo, force, by).await;
-        match &result {
-            Ok(_) => self.tell(Message::Unwarn("reload")).await,
-            Err(refusal) => {
-                tracing::error!("reload refused, the old state keeps answering: {}", refusal.text);
-                self.tell(Message::ReloadFailed).await;
-                let text = format!("the last reload was refused: {}", first_line(&refusal.text));
-                self.warn("reload", text, self.clock.now()).await;
-            }
-        }
-        result
-    }
-
-    /// Loads beside what is in force, while orders go on; then puts it in force.
-    async fn try_reload(&self, accept_geo: bool, force: bool, by: &str) -> Result<Done, Refusal> {
-        let now = self.clock.now();
-        let path = self.config_path.clone();
-        let (generation, in_use) = {
-            let inner = self.inner.lock().await;
-            (inner.generation + 1, inner.geo.clone())
-        };
-        let loading = spawn_blocking(move || {
-            let in_use = in_use.as_ref().map(|(table, info)| (table, info));
-            load(&path, LoadOptions { generation, now, in_use, accept_geo, stand_in: false })
-        });
-        let loaded = loading.await.map_err(lost)?.map_err(invalid)?;
-        let mut inner = self.inner.lock().await;
-        needs_restart(&inner.config, &loaded.config)?;
-        if !force {
-            too_many_removed(&inner.config, &loaded.config)?;
-        }
-        let accepted = inner.admin.accepted();
-        let orders = match accepted.is_empty() {
-            true => AdminFile::default(),
-            false => {
-                parse_orders(accepted, inner.admin.path(), &loaded.config, now.wall_ms).map_err(invalid)?
-            }
-        };
-        self.put_in_force(&mut inner, loaded, orders, by).await
-    }
-
-    async fn put_in_force(
-        &self,
-        inner: &mut Inner,
-        loaded: Loaded,
-        orders: AdminFile,
-        by: &str,
-    ) -> Result<Done, Refusal> {
-        let warnings = loaded.warnings.iter().map(|warning| warning.text.clone()).collect();
-        inner.config = Arc::clone(&loaded.config);
-        inner.generation = loaded.generation;
-        inner.geo = geo_in_use(&loaded);
-        inner.geo_settled = inner.geo.as_ref().and_then(|(_, info)| info.file);
-        // A file that was refused may be valid under this configuration.
-        inner.admin.look_again();
-        let specs = specs(&loaded.config, &loaded.plan);
-        self.probing.stop().await;
-        let generation = loaded.generation;
-        let text = format!("configuration {generation} is in force");
-        let loaded = Box::new(loaded);
-        let serial =
-            self.handle.ask(|done| Message::Load { loaded, orders, done }).await.map_err(stopping)?;
-        self.start_checks(generation, specs);
-        if let Some((table, _)) = inner.geo.clone() {
-            self.keep_geo(&inner.config, table).await;
-        }
-        self.audit(inner, "reload", by, &text, "", serial).await;
-        Ok(Done { serial: Some(serial), live: true, changed: true, text, preview: None, warnings })
-    }
-
     /// Runs a probe now, in one region or all, out of turn; results are shown and do not count.
     pub async fn probe(&self, name: &str, region: Option<&str>) -> Result<Vec<ProbeRun>, Refusal> {
         let parts = self.handle.status().await.map_err(stopping)?;
@@ -284,25 +203,6 @@ impl Operator {
         self.audit(inner, "file", "file", &by, "", serial).await;
     }
 
-    /// Other orders are in force: what there is to say of them replaces what was said of the last ones.
-    async fn tell_of_orders(&self, inner: &Inner, past: &[String], refusals: &[String], now: Now) {
-        self.set_orders_error(None);
-        self.tell(Message::Unwarn("admin_file")).await;
-        self.warn_while("admin_past", joined(past).as_deref(), now).await;
-        self.warn_while("guard", joined(refusals).as_deref(), now).await;
-        self.warn_while("admin_copy", inner.admin.copy_failed(), now).await;
-    }
-
-    async fn refuse_orders(&self, errors: &LoadErrors, now: Now) {
-        tracing::error!("the admin file is refused, what was in force stays:\n{}", errors.text);
-        self.set_orders_error(Some(errors.first_line));
-        self.warn("admin_file", errors.lines.join("; "), now).await;
-    }
-
-    fn set_orders_error(&self, line: Option<usize>) {
-        *self.orders_error.lock().unwrap_or_else(PoisonError::into_inner) = line;
-    }
-
     /// What the start found wrong with the admin file, and what there is to say of what is in force.
     pub async fn tell_of_start(&self, problem: Option<&LoadErrors>, past: &[Diagnostic]) {
         let now = self.clock.now();
@@ -310,91 +210,6 @@ impl Operator {
             self.refuse_orders(errors, now).await;
         }
         self.warn_while("admin_past", joined(&lines(past)).as_deref(), now).await;
-    }
-
-    /// Looks at the geo file; a new one is compiled beside the one in use, while everything else goes on.
-    pub async fn look_at_geo(&self) {
-        let Some(NewGeo { geo, config, in_use, now }) = self.new_geo_file().await else { return };
-        let path = geo.database.display().to_string();
-        let (held_against, compiled_for) = (in_use.clone(), Arc::clone(&config));
-        let compiling = spawn_blocking(move || {
-            let in_use = in_use.as_ref().map(|(table, info)| (table, info));
-            let options = LoadOptions { generation: 0, now, in_use, accept_geo: false, stand_in: false };
-            geo_source::compile(&geo, &geo_source::rules(&config, &geo), options)
-        });
-        let LoadedGeo { table, info, warnings } = match compiling.await {
-            Ok(Ok(loaded)) => loaded,
-            Ok(Err(refusal)) => {
-                let text = format!("{path}: {refusal}; the table in use stays");
-                return self.warn("geo_file", text, now).await;
-            }
-            Err(_) => {
-                return self.warn("geo_file", format!("{path}: compiling it failed"), now).await;
-            }
-        };
-        let mut inner = self.inner.lock().await;
-        let same = |a: &InUse, b: &InUse| Arc::ptr_eq(&a.0, &b.0);
-        let still = match (&inner.geo, &held_against) {
-            (Some(a), Some(b)) => same(a, b),
-            (None, None) => true,
-            _ => false,
-        };
-        if !Arc::ptr_eq(&inner.config, &compiled_for) || !still {
-            // A reload came between, and read the file itself.
-            return;
-        }
-        inner.geo = Some((Arc::clone(&table), info.clone()));
-        self.tell(Message::Geo { table: Arc::clone(&table), info, warnings }).await;
-        self.keep_geo(&compiled_for, table).await;
-    }
-
-    /// A geo file that is not dealt with yet and has come to rest.
-    async fn new_geo_file(&self) -> Option<NewGeo> {
-        let mut inner = self.inner.lock().await;
-        let config = Arc::clone(&inner.config);
-        let geo = config.geo.clone().filter(|_| config.dns.is_some())?;
-        let now = self.clock.now();
-        let at = geo.clone();
-        let state = spawn_blocking(move || geo_source::FileState::of(&at)).await.ok()?;
-        let Some(state) = state else {
-            if inner.geo_settled.take().is_some() {
-                let text = format!("{} is gone; the table in use stays", geo.database.display());
-                self.warn("geo_file", text, now).await;
-            }
-            return None;
-        };
-        let rested = inner.geo_seen.replace(state) == Some(state);
-        if inner.geo_settled == Some(state) || !rested {
-            return None;
-        }
-        inner.geo_settled = Some(state);
-        let in_use = inner.geo.clone();
-        Some(NewGeo { geo, config, in_use, now })
-    }
-
-    /// Keeps the compiled table in use for a start without a usable file.
-    async fn keep_geo(&self, config: &Config, table: Arc<GeoTable>) {
-        let dir = config.state_dir.clone();
-        let kept = spawn_blocking(move || geo_source::keep(&dir, &table)).await;
-        let trouble = match kept {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => {
-                Some(format!("cannot keep the compiled geo table in {}: {error}", config.state_dir.display()))
-            }
-            Err(_) => Some("keeping the compiled geo table failed".to_owned()),
-        };
-        self.warn_while("geo_table", trouble.as_deref(), self.clock.now()).await;
-    }
-
-    /// Keeps the table that the start found.
-    pub async fn keep_first_geo(&self) {
-        let (config, geo) = {
-            let inner = self.inner.lock().await;
-            (Arc::clone(&inner.config), inner.geo.clone())
-        };
-        if let Some((table, _)) = geo.filter(|(_, info)| !info.stands_in) {
-            self.keep_geo(&config, table).await;
-        }
     }
 
     /// Ends every check.
@@ -414,44 +229,6 @@ impl Operator {
                 }
             }
         });
-    }
-
-    async fn warn_while(&self, code: &'static str, text: Option<&str>, now: Now) {
-        match text {
-            Some(text) => self.warn(code, text.to_owned(), now).await,
-            None => self.tell(Message::Unwarn(code)).await,
-        }
-    }
-
-    async fn warn(&self, code: &'static str, text: String, now: Now) {
-        self.tell(Message::Warn(Warning { code, text, since: rfc3339(now.wall_ms) })).await;
-    }
-
-    /// Tells the writer, and waits while it has more to do than it can: what is told here must not be lost.
-    async fn tell(&self, message: Message) {
-        if self.handle.send(message).await.is_err() {
-            tracing::debug!("the server is stopping: nobody is left to be told");
-        }
-    }
-
-    /// Who changed what and why. A disk that can't be written undoes nothing.
-    async fn audit(&self, inner: &Inner, action: &str, by: &str, what: &str, reason: &str, serial: u64) {
-        let at = rfc3339(self.clock.now().wall_ms);
-        let line = serde_json::json!({
-            "at": at, "action": action, "by": by, "what": what, "reason": reason, "serial": serial,
-        });
-        tracing::info!(action, by, serial, "{what}");
-        let path = inner.config.state_dir.join("audit.jsonl");
-        let shown = path.display().to_string();
-        let appending = spawn_blocking(move || {
-            let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
-            file.write_all(format!("{line}\n").as_bytes())
-        });
-        match appending.await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!("cannot write {shown}: {error}"),
-            Err(_) => tracing::warn!("cannot write {shown}"),
-        }
     }
 }
 
@@ -528,33 +305,6 @@ fn joined(texts: &[String]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("; "))
 }
 
-/// Keys that are fixed when the process starts.
-fn needs_restart(old: &Config, new: &Config) -> Result<(), Refusal> {
-    let mut keys = Vec::new();
-    let mut compare = |key: &'static str, same: bool| {
-        if !same {
-            keys.push(key);
-        }
-    };
-    let (old_dns, new_dns) = (old.dns.as_ref(), new.dns.as_ref());
-    compare("dns", old_dns.is_some() == new_dns.is_some());
-    if let (Some(old), Some(new)) = (old_dns, new_dns) {
-        compare("dns.listen", old.listen == new.listen);
-        compare("dns.udp_workers", old.udp_workers == new.udp_workers);
-        compare("dns.tcp", old.tcp == new.tcp);
-    }
-    compare("admin.listen", old.admin.listen == new.admin.listen);
-    compare("state_dir", old.state_dir == new.state_dir);
-    compare("admin_file", old.admin_file == new.admin_file);
-    compare("node", old.node == new.node);
-    compare("log", old.log == new.log);
-    if keys.is_empty() {
-        return Ok(());
-    }
-    let text = format!("{} changed, which needs a restart; nothing was reloaded", keys.join(", "));
-    Err(Refusal::new(RefusalKind::NeedsRestart, text).hint("restart the server, or put the old values back"))
-}
-
 fn region_names(config: &Config) -> String {
     let names: Vec<&str> = config.regions.iter().map(|region| config.regions.name(region)).collect();
     names.join(", ")
@@ -576,8 +326,4 @@ fn lost(_: JoinError) -> Refusal {
 
 fn stopping(_: Gone) -> Refusal {
     Refusal::new(RefusalKind::Stopping, "the server is stopping".to_owned())
-}
-
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
 }

@@ -346,3 +346,6 @@ fn joined(first: Option<LoadErrors>, second: LoadErrors) -> Option<LoadErrors> {
     both.lines.extend(second.lines);
     Some(both)
 }
+
+#[cfg(test)]
+mod tests;

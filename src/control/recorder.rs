@@ -2,6 +2,7 @@
 //!
 //! Nothing waits for a disk: lines go through a bounded channel, and what finds it full is dropped and counted.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -314,18 +315,47 @@ fn write_synced(path: &Path, bytes: &[u8], permissions: Option<Permissions>) -> 
     file.sync_all()
 }
 
-/// Reads the saved table; absent when there is none, or none that can be used: then the reason.
-pub fn read_saved(state_dir: &Path) -> Result<Option<Saved>, String> {
+/// Why the saved table can't be used.
+#[derive(Debug)]
+pub enum SavedError {
+    /// It can't be read.
+    Unreadable(PathBuf, io::Error),
+    /// It is no saved table.
+    Malformed(PathBuf, serde_json::Error),
+    /// It is of a format that this version does not know.
+    Version(PathBuf, u32),
+}
+
+impl fmt::Display for SavedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Malformed(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Version(path, version) => {
+                write!(f, "{}: version {version} is not known", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for SavedError {}
+
+/// Reads the saved table; absent when there is none.
+///
+/// Errors: there is one that can't be used.
+pub fn read_saved(state_dir: &Path) -> Result<Option<Saved>, SavedError> {
     let path = state_dir.join("health.json");
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("{}: {error}", path.display())),
+        Err(error) => return Err(SavedError::Unreadable(path, error)),
     };
-    let saved: Saved =
-        serde_json::from_slice(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
-    if saved.version != Saved::VERSION {
-        return Err(format!("{}: version {} is not known", path.display(), saved.version));
+    match serde_json::from_slice::<Saved>(&bytes) {
+        Ok(saved) if saved.version == Saved::VERSION => Ok(Some(saved)),
+        Ok(saved) => Err(SavedError::Version(path, saved.version)),
+        Err(error) => Err(SavedError::Malformed(path, error)),
     }
-    Ok(Some(saved))
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,7 +21,7 @@ fn wait_geo_warning(site: &Site, word: &str) -> String {
 
 #[test]
 fn a_geo_file_that_cannot_be_used_leaves_the_old_one_in_use_and_a_good_one_is_taken() {
-    let site = Site::new().started();
+    let mut site = Site::new().started();
     let good = fs::read(site.path("country.mmdb")).unwrap();
     let mut corrupt = good.clone();
     corrupt[..200].fill(0xff);
@@ -49,6 +49,10 @@ fn a_geo_file_that_cannot_be_used_leaves_the_old_one_in_use_and_a_good_one_is_ta
     site.replace("country.mmdb", &mmdb(&more, BUILT + 3600));
     site.wait_no_warning("geo_file");
     assert_eq!(site.status()["geo"]["build"], "2023-11-14T23:13:20Z");
+
+    assert_eq!(site.stop(), Some(0));
+    let replayed = site.run(&["replay", "state/journal.jsonl"]);
+    assert_eq!(replayed.code, 0, "{replayed:?}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn a_reload_of_anything_broken_changes_nothing_and_says_where() {
     let geo = fs::read(site.path("country.mmdb")).unwrap();
     let broken = [
         ("waypost.toml", good.replace("ttl_min", "ttl_mni").into_bytes(), "waypost.toml:27"),
-        ("zones/gslb.example.com.zone", format!("{zone}bad A 1.2.3\n").into_bytes(), ".zone:5"),
+        ("zones/gslb.example.com.zone", format!("{zone}bad A 1.2.3\n").into_bytes(), ".zone:6:7"),
         ("country.mmdb", truncated(&geo), "country.mmdb"),
     ];
     let mut failures = 0.0;

@@ -38,7 +38,8 @@ fn give(base: &str, verb: Verb, order: &Order) -> Result<Prepared, Refusal> {
     let config = parse(CONFIG, Path::new("waypost.toml")).unwrap();
     let plan = Plan::of(&config);
     let path = Path::new("admin.toml");
-    let orders = if base.is_empty() { AdminFile::default() } else { parse_orders(base, path, &config, 0).unwrap() };
+    let orders =
+        if base.is_empty() { AdminFile::default() } else { parse_orders(base, path, &config, 0).unwrap() };
     let inputs = Inputs::new(&plan, orders);
     prepare(verb, order, Ground { base, path, config: &config, plan: &plan, inputs: &inputs, now: NOW })
 }
@@ -50,8 +51,12 @@ fn order(region: &str) -> Order {
 #[test]
 fn a_drain_says_who_moves_where_and_what_each_region_then_carries() {
     let drained = give("", Verb::Drain, &order("eu")).unwrap();
-    let moves: Vec<String> =
-        drained.preview.moves.iter().map(|m| format!("{} {}: {}>{}", m.service, m.home, m.from, m.to)).collect();
+    let moves: Vec<String> = drained
+        .preview
+        .moves
+        .iter()
+        .map(|m| format!("{} {}: {}>{}", m.service, m.home, m.from, m.to))
+        .collect();
     assert!(moves.contains(&"www.gslb.example.com eu: eu>cn".to_owned()), "{moves:?}");
     assert_eq!(drained.preview.share_moved, Some(10_000.0 / 60_000.0));
     let cn = drained.preview.regions["cn"];
@@ -63,7 +68,11 @@ fn a_drain_says_who_moves_where_and_what_each_region_then_carries() {
 fn a_drain_that_the_rest_cannot_carry_is_refused_and_can_be_insisted_on() {
     let refusal = give("", Verb::Drain, &order("cn")).unwrap_err();
     assert_eq!(refusal.kind, RefusalKind::Guard);
-    assert!(refusal.text.contains("eu would have to carry 45000 requests/s, and can carry 25000"), "{}", refusal.text);
+    assert!(
+        refusal.text.contains("eu would have to carry 45000 requests/s, and can carry 25000"),
+        "{}",
+        refusal.text
+    );
     assert!(refusal.preview.is_some());
     let dry = Order { dry_run: true, ..order("cn") };
     assert_eq!(give("", Verb::Drain, &dry).unwrap_err().kind, RefusalKind::Guard, "a dry run says so, too");
