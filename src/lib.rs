@@ -7,9 +7,9 @@
 //!    CONTROL PLANE (slow, may allocate, one writer)             DATA PLANE (fast, read-only)
 //!
 //! waypost.toml ─┐                                            UDP                  TCP
-//! zones/*.zone ─┼─▶ control::sources ──Event──┐               │ packets            │ streams
-//! geo file     ─┤                             ▼               ▼                    ▼
-//! admin.toml   ─┘                       control::Model    serve::udp           serve::tcp
+//! zones/*.zone ─┼─▶ control::load, *_source ─Event─┐          │ packets            │ streams
+//! geo file     ─┤                                  ▼          ▼                    ▼
+//! admin.toml   ─┘                    control::model::Model  serve::udp         serve::tcp
 //!                                       apply(now, ev)        └───────┬────────────┘
 //! probe::* ─────────Observation─────▶   (pure)                        ▼
 //!                                           │             dns::respond(view, worker, query, out)
@@ -34,15 +34,21 @@
 //!
 //! # Modules
 //!
-//! In the order of the data's way; a module uses only those above it. The first five are pure: no sockets, no files,
-//! no clock, no randomness.
+//! In order of rank: a module uses only those above it. The first four are pure, and so is what `control` decides: no
+//! sockets, no files, no clock, no randomness.
 
-#[rustfmt::skip]
 pub mod region;
-pub mod cli;
-pub mod config;
-pub mod control;
-pub mod dns;
+
 pub mod health;
+
+pub mod dns;
+
+pub mod config;
+
+pub mod control;
+
 pub mod probe;
+
 pub mod serve;
+
+pub mod cli;

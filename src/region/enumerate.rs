@@ -8,8 +8,7 @@ pub const EXHAUSTIVE_REGIONS: usize = 6;
 /// Pairs of a combination and a home tried beyond [`EXHAUSTIVE_REGIONS`].
 pub const SAMPLES: u64 = 100_000;
 
-const STANDINGS: [Standing; 4] =
-    [Standing::Healthy, Standing::Degraded, Standing::Failed, Standing::Drained];
+const STANDINGS: [Standing; 4] = [Standing::Healthy, Standing::Degraded, Standing::Failed, Standing::Drained];
 
 /// A combination in which the routing function broke its word: a fault of this program, not of its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -167,8 +167,20 @@ mod tests {
     #[test]
     fn countries_lie_where_geo_databases_put_them() {
         let table = [
-            ("CN", "AS"), ("TW", "AS"), ("NL", "EU"), ("RU", "EU"), ("TR", "AS"), ("CY", "EU"), ("XK", "EU"),
-            ("US", "NA"), ("MX", "NA"), ("GL", "NA"), ("BR", "SA"), ("AU", "OC"), ("EG", "AF"), ("AQ", "AN"),
+            ("CN", "AS"),
+            ("TW", "AS"),
+            ("NL", "EU"),
+            ("RU", "EU"),
+            ("TR", "AS"),
+            ("CY", "EU"),
+            ("XK", "EU"),
+            ("US", "NA"),
+            ("MX", "NA"),
+            ("GL", "NA"),
+            ("BR", "SA"),
+            ("AU", "OC"),
+            ("EG", "AF"),
+            ("AQ", "AN"),
         ];
         for (country, continent) in table {
             assert_eq!(Country::parse(country).unwrap().continent().unwrap().code(), continent, "{country}");

@@ -80,7 +80,9 @@ impl Standing {
         match self {
             Self::Healthy => State::Healthy,
             Self::Degraded => State::Degraded,
-            Self::Held | Self::StaleCopy | Self::Failed | Self::ForcedDown | Self::NoEndpoints => State::Failed,
+            Self::Held | Self::StaleCopy | Self::Failed | Self::ForcedDown | Self::NoEndpoints => {
+                State::Failed
+            }
             Self::Drained => State::Drained,
         }
     }

@@ -142,8 +142,12 @@ impl fmt::Display for NetworkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Syntax => f.write_str("not a network; write it as `192.0.2.0/24` or `2001:db8::/32`"),
-            Self::Length => f.write_str("the prefix is longer than the address: at most 32 for IPv4, 128 for IPv6"),
-            Self::HostBits(network) => write!(f, "the address has bits beyond its prefix; did you mean `{network}`?"),
+            Self::Length => {
+                f.write_str("the prefix is longer than the address: at most 32 for IPv4, 128 for IPv6")
+            }
+            Self::HostBits(network) => {
+                write!(f, "the address has bits beyond its prefix; did you mean `{network}`?")
+            }
         }
     }
 }

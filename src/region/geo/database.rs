@@ -78,7 +78,11 @@ impl Database {
     /// Build date in seconds since 1970 UTC; `None` when it lies more than a day ahead of `wall_s`, which no age can be
     /// computed from.
     pub const fn build_s(&self, wall_s: u64) -> Option<u64> {
-        if self.build_epoch_s > wall_s.saturating_add(CLOCK_SLACK_S) { None } else { Some(self.build_epoch_s) }
+        if self.build_epoch_s > wall_s.saturating_add(CLOCK_SLACK_S) {
+            None
+        } else {
+            Some(self.build_epoch_s)
+        }
     }
 
     /// Whether this file was built before `other`. A build date that no age can be computed from is older than nothing,

@@ -38,7 +38,8 @@ impl<A: Bits, T: Copy + Eq> Layer<A, T> {
         other: &Layer<A, U>,
         combine: impl Fn(T, U) -> V,
     ) -> Layer<A, V> {
-        let (&[(_, mut mine), ref own @ ..], &[(_, mut theirs), ref top @ ..]) = (&self.0[..], &other.0[..]) else {
+        let (&[(_, mut mine), ref own @ ..], &[(_, mut theirs), ref top @ ..]) = (&self.0[..], &other.0[..])
+        else {
             return Layer(Vec::new());
         };
         let mut layer = Layer(Vec::with_capacity(self.0.len()));

@@ -222,7 +222,12 @@ impl GeoTable {
 }
 
 /// One family's layers, laid over each other: places, local blocks, the operator's networks.
-fn compile<A: Bits>(rules: &Rules, database: &Database, spans: &Spans<A>, local: &[(A, A)]) -> Layer<A, Code> {
+fn compile<A: Bits>(
+    rules: &Rules,
+    database: &Database,
+    spans: &Spans<A>,
+    local: &[(A, A)],
+) -> Layer<A, Code> {
     let homes: Vec<(RegionId, By)> = database.places.iter().map(|&place| rules.home(place)).collect();
     let nowhere = rules.home(Place::default());
     let home_of = |id: PlaceId| homes.get(usize::from(id)).copied().unwrap_or(nowhere);

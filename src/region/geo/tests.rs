@@ -134,7 +134,9 @@ fn ipv4_inside_ipv6_is_read_with_the_scope_moved_behind_the_prefix() {
 #[test]
 fn an_embedding_form_that_ends_before_the_ipv4_address_is_unmapped() {
     let table = world(&[]);
-    for text in ["::ffff:0:0/96", "64:ff9b::/96", "2002::/16", "2001::/32", "2001:0:4136:e378::/64", "2001::/16"] {
+    for text in
+        ["::ffff:0:0/96", "64:ff9b::/96", "2002::/16", "2001::/32", "2001:0:4136:e378::/64", "2001::/16"]
+    {
         assert_eq!(locate(&table, text).1, "unmapped", "{text}");
     }
     assert_eq!(locate(&table, "2002::/16"), (US, "unmapped", 16 + 5));
@@ -200,7 +202,8 @@ fn a_world_of_one_home_has_scope_zero() {
 
 #[test]
 fn networks_side_by_side_do_not_cut_each_other() {
-    let table = world(&[("5.0.0.0/24", CN), ("5.0.1.0/24", EU), ("5.0.2.0/24", EU), ("255.255.255.255/32", CN)]);
+    let table =
+        world(&[("5.0.0.0/24", CN), ("5.0.1.0/24", EU), ("5.0.2.0/24", EU), ("255.255.255.255/32", CN)]);
     assert_eq!(locate(&table, "5.0.0.9/32"), (CN, "network", 24));
     assert_eq!(locate(&table, "5.0.1.9/32"), (EU, "network", 24));
     assert_eq!(locate(&table, "5.0.2.9/32"), (EU, "network", 24));

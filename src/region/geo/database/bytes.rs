@@ -34,9 +34,13 @@ pub enum StoredError {
 impl fmt::Display for StoredError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Foreign => "not a stored geo table of this version; it is written anew when a geo file loads",
+            Self::Foreign => {
+                "not a stored geo table of this version; it is written anew when a geo file loads"
+            }
             Self::Damaged => "the stored geo table is damaged; it is written anew when a geo file loads",
-            Self::Invalid => "the stored geo table contradicts itself; it is written anew when a geo file loads",
+            Self::Invalid => {
+                "the stored geo table contradicts itself; it is written anew when a geo file loads"
+            }
         })
     }
 }
@@ -128,7 +132,10 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
 }
 
 /// The next `count` items of `N` bytes; `None`, before anything is allocated, when there are not so many.
-fn many<'a, const N: usize>(rest: &mut &'a [u8], count: usize) -> Option<impl Iterator<Item = [u8; N]> + use<'a, N>> {
+fn many<'a, const N: usize>(
+    rest: &mut &'a [u8],
+    count: usize,
+) -> Option<impl Iterator<Item = [u8; N]> + use<'a, N>> {
     let (items, tail) = rest.split_at_checked(count.checked_mul(N)?)?;
     *rest = tail;
     let (items, _) = items.as_chunks::<N>();

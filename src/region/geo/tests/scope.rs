@@ -8,9 +8,12 @@ use super::*;
 
 /// Layers of a few random prefixes, so that edges meet, and the codes they get.
 fn layers<A: Bits>(blocks: &[(A, u8, u16)]) -> Layer<A, Code> {
-    let code = |value: u16| Code::new(region(usize::from(value % 3)), By::ALL[usize::from(value / 3 % 4)], value > 40);
+    let code = |value: u16| {
+        Code::new(region(usize::from(value % 3)), By::ALL[usize::from(value / 3 % 4)], value > 40)
+    };
     blocks.iter().fold(Layer::uniform(code(0)), |layer, &(addr, len, value)| {
-        let block = Layer::of_blocks(&[(addr.first_of_block(len), addr.last_of_block(len))], Some(code(value)), None);
+        let block =
+            Layer::of_blocks(&[(addr.first_of_block(len), addr.last_of_block(len))], Some(code(value)), None);
         layer.zip(&block, |below, above: Option<Code>| above.unwrap_or(below))
     })
 }
@@ -26,9 +29,9 @@ fn uniform<A: Bits>(layer: &Layer<A, Code>, first: A, last: A) -> bool {
         let spot = |local: bool, home| if local { None } else { Some(home) };
         [true, false].into_iter().find_map(|local| {
             (0..3).find_map(|home| {
-                By::ALL.into_iter().find_map(|by| {
-                    (Code::new(region(home), by, local) == code).then_some(spot(local, home))
-                })
+                By::ALL
+                    .into_iter()
+                    .find_map(|by| (Code::new(region(home), by, local) == code).then_some(spot(local, home)))
             })
         })
     };
