@@ -247,7 +247,7 @@ impl Node {
         &self.operator
     }
 
-    /// Ends everything: answers what has arrived, saves the table. Takes at most [`STOP_DEADLINE`], whatever hangs.
+    /// Ends everything: answers what has arrived, saves the table. Takes less than five seconds, whatever hangs.
     pub async fn stop(self) {
         if timeout(STOP_DEADLINE, self.end()).await.is_err() {
             tracing::warn!("not everything ended in time");

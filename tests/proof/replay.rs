@@ -111,12 +111,15 @@ fn moved(report: &Report) -> Vec<Moved> {
     moved
 }
 
+/// What was served and what would have been, and since when.
+type Open = (Option<Served>, Option<Served>, String);
+
 /// Two servers live through the same day, one of them under other conditions: who gets what else, and when.
 fn live_twice(script: &Script, extra_drain: Option<&'static str>, instead: Option<&Plan>) -> Vec<Moved> {
     let start = after_ms(0);
     let mut one = Server::start(first_plan(), None, None, start);
     let mut other = Server::start(first_plan(), extra_drain, instead.cloned(), start);
-    let mut open: BTreeMap<(String, String), (Option<Served>, Option<Served>, String)> = BTreeMap::new();
+    let mut open: BTreeMap<(String, String), Open> = BTreeMap::new();
     let mut moved = Vec::new();
     let mut compare = |at: String, one: &Server, other: &Server| {
         let (ones, others) = (flat(one.decided()), flat(other.decided()));
