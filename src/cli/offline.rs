@@ -77,14 +77,14 @@ impl Whole {
         let ground =
             Ground { base: &base, path, config, plan: model.plan(), inputs: model.inputs(), now: self.now };
         let prepared = prepare(verb, order, ground).map_err(refused)?;
-        let Prepared { text, preview, sentence, warnings, .. } = prepared;
+        let Prepared { text, preview, sentence, warnings, still, .. } = prepared;
         if order.dry_run {
             let text = format!("would {sentence}");
-            return Ok(Done { text, preview: Some(preview), warnings, ..Done::default() });
+            return Ok(Done { text, preview: Some(preview), warnings, still, ..Done::default() });
         }
         write_atomically(path, text.as_bytes())
             .map_err(|error| Failure::new(Exit::BAD, format!("cannot write {}: {error}", path.display())))?;
-        Ok(Done { changed: true, text: sentence, preview: Some(preview), warnings, ..Done::default() })
+        Ok(Done { changed: true, text: sentence, preview: Some(preview), warnings, still, ..Done::default() })
     }
 }
 

@@ -104,10 +104,10 @@ impl Operator {
         // Off this thread: files are read and synced.
         let written = spawn_blocking(move || write_order(inner, verb, &order, &parts, now)).await;
         let (inner, prepared) = written.map_err(lost)??;
-        let Prepared { file, preview, sentence, warnings, .. } = prepared;
+        let Prepared { file, preview, sentence, warnings, still, .. } = prepared;
         if dry_run {
             let text = format!("would {sentence}");
-            return Ok(Done { text, preview: Some(preview), warnings, ..Done::default() });
+            return Ok(Done { text, preview: Some(preview), warnings, still, ..Done::default() });
         }
         let past = lines(&file.warnings);
         let by_text = format!("{by}: {sentence}");
@@ -122,6 +122,7 @@ impl Operator {
             text: sentence,
             preview: Some(preview),
             warnings,
+            still,
         })
     }
 

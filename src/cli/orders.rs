@@ -79,7 +79,9 @@ fn without_server(
     let offline = offline::read_whole(context)?;
     let done = offline.order(verb, order)?;
     let mut said = told_of(context, &done);
-    said.exit = if order.dry_run { Exit::DONE } else { Exit::UNREACHABLE };
+    if !order.dry_run {
+        said.exit = Exit::UNREACHABLE;
+    }
     said.notes.extend(offline.notes);
     said.notes.push(format!("waypost: {}", unreachable.text));
     if !order.dry_run {
@@ -96,6 +98,9 @@ pub(super) fn told(context: &Context, body: &[u8]) -> Result<Said, Failure> {
     Ok(told_of(context, &done))
 }
 
+/// What was done; in part only where a wider order still holds, which the exit code says.
 fn told_of(context: &Context, done: &Done) -> Said {
-    Said::done(if context.json { super::json_line(done) } else { preview::done_text(done) })
+    let out = if context.json { super::json_line(done) } else { preview::done_text(done) };
+    let notes = done.still.iter().map(|still| format!("waypost: {still}")).collect();
+    Said { out, notes, exit: if done.still.is_empty() { Exit::DONE } else { Exit::BAD } }
 }

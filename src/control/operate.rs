@@ -1,6 +1,7 @@
 //! What operators do to a running server: orders through the admin file, releases, reloads. One at a time, each with
 //! its preview, its guard, its reason and its audit line.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::clock::Now;
 use super::inputs::Inputs;
+use super::journal::rfc3339;
 use super::load::parse_orders;
 use super::plan::Plan;
 use super::preview::{Preview, preview};
@@ -87,6 +89,9 @@ pub struct Done {
     pub preview: Option<Preview>,
     /// What to know.
     pub warnings: Vec<String>,
+    /// Wider orders that still do what was undone; where there are any, it is done only in part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub still: Vec<String>,
 }
 
 /// It was not done.
@@ -170,6 +175,8 @@ pub struct Prepared {
     pub sentence: String,
     /// What to know.
     pub warnings: Vec<String>,
+    /// Wider orders that still do what is undone.
+    pub still: Vec<String>,
 }
 
 /// What an order is given against: the file as it stands, and what is known.
@@ -209,11 +216,17 @@ pub fn prepare(verb: Verb, order: &Order, ground: Ground<'_>) -> Result<Prepared
         }
     }
     let span = span(verb, order, ground.now)?;
-    let (text, wider) = edit(verb, order, span, ground)?;
+    let (text, still) = edit(verb, order, span, ground)?;
     let file = read_back(&text, ground)?;
     // Before an order begins nothing moves: its preview is of the moment at which it does.
     let moment = span.0.unwrap_or(ground.now.wall_ms).max(ground.now.wall_ms);
-    let preview = preview(config, ground.plan, ground.inputs, &file, moment);
+    let mut preview = preview(config, ground.plan, ground.inputs, &file, moment);
+    for at_ms in beginnings_within(&file, moment, span.1) {
+        let then = self::preview(config, ground.plan, ground.inputs, &file, at_ms);
+        let new = then.refusals.into_iter().filter(|refusal| !preview.refusals.contains(refusal));
+        let new: Vec<String> = new.map(|refusal| format!("from {} on {refusal}", rfc3339(at_ms))).collect();
+        preview.refusals.extend(new);
+    }
     let guarded = verb == Verb::Drain || (verb == Verb::Force && order.state.as_deref() == Some("down"));
     if guarded && !preview.refusals.is_empty() && !order.force {
         let text =
@@ -223,12 +236,23 @@ pub fn prepare(verb: Verb, order: &Order, ground: Ground<'_>) -> Result<Prepared
             .hint("drain another region, bring one back first, or insist with --force"));
     }
     let mut warnings: Vec<String> = file.warnings.iter().map(Diagnostic::one_line).collect();
-    warnings.extend(wider);
     if guarded {
         warnings.extend(preview.refusals.iter().map(|refusal| format!("done although {refusal}")));
     }
-    Ok(Prepared { text, file, preview, sentence: sentence(verb, order), warnings })
+    Ok(Prepared { text, file, preview, sentence: sentence(verb, order), warnings, still })
 }
+
+/// When other orders begin while one that begins at `from_ms` and ends before `until_ms` (absent: never) is in force: what
+/// it leaves able at its beginning, they may take out later. At most [`MAX_BEGINNINGS`], the soonest.
+fn beginnings_within(file: &AdminFile, from_ms: i64, until_ms: Option<i64>) -> BTreeSet<i64> {
+    let entries = file.drains.iter().chain(file.forces.iter().map(|(entry, _)| entry));
+    let within = |at_ms: &i64| *at_ms > from_ms && until_ms.is_none_or(|until_ms| *at_ms < until_ms);
+    let all: BTreeSet<i64> = entries.filter_map(|entry| entry.from_ms).filter(within).collect();
+    all.into_iter().take(MAX_BEGINNINGS).collect()
+}
+
+/// Scheduled beginnings that an order is weighed at, beside its own.
+const MAX_BEGINNINGS: usize = 32;
 
 /// When an order begins and ends, in milliseconds since 1970.
 type Span = (Option<i64>, Option<i64>);
@@ -295,7 +319,7 @@ fn edit(
             format!("a {what} of {region} for {services} still holds")
         })
         .collect();
-    if removal.removed == 0 || !wider.is_empty() {
+    if removal.removed == 0 {
         let text = match wider.is_empty() {
             true => format!("there is no {what} of exactly {region}{}", for_services(order)),
             false => wider.join("; "),
@@ -355,7 +379,7 @@ const MAX_REMOVED: f64 = 0.3;
 
 /// The guard of a reload: half a file is valid, too, and would take most services away.
 ///
-/// Errors: more than [`MAX_REMOVED`] of the services would be gone.
+/// Errors: more than 30 % of the services would be gone.
 pub fn too_many_removed(old: &Config, new: &Config) -> Result<(), Refusal> {
     let gone: Vec<&str> = (old.services.iter().map(|service| &*service.name))
         .filter(|name| !new.services.iter().any(|service| service.name == *name))

@@ -82,7 +82,15 @@ impl Operator {
             self.keep_geo(&inner.config, table).await;
         }
         self.audit(inner, "reload", by, &text, "", serial).await;
-        Ok(Done { serial: Some(serial), live: true, changed: true, text, preview: None, warnings })
+        Ok(Done {
+            serial: Some(serial),
+            live: true,
+            changed: true,
+            text,
+            preview: None,
+            warnings,
+            still: Vec::new(),
+        })
     }
 }
 

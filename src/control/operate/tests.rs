@@ -100,6 +100,20 @@ fn the_preview_of_a_scheduled_drain_is_of_the_moment_at_which_it_begins() {
 }
 
 #[test]
+fn a_drain_that_would_meet_a_scheduled_one_is_weighed_at_that_moment_too() {
+    let later = "[[drain]]\nregion = \"cn\"\nservice = \"api.*\"\nfrom = 2099-01-01T00:00:00Z\n";
+    let api = |order: Order| Order { service: Some("api.*".into()), ..order };
+    // One that has ended by then does not meet it.
+    let short = api(Order { lasting: Some("2h".into()), ..order("eu") });
+    assert!(give(later, Verb::Drain, &short).is_ok());
+    let refusal = give(later, Verb::Drain, &api(order("eu"))).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::Guard);
+    let text =
+        "from 2099-01-01T00:00:00Z on no region would be left that is able to serve api.gslb.example.com";
+    assert!(refusal.text.contains(text), "{}", refusal.text);
+}
+
+#[test]
 fn an_order_has_an_end_when_it_is_to_last() {
     let drained = give("", Verb::Drain, &Order { lasting: Some("2h".into()), ..order("eu") }).unwrap();
     assert_eq!(drained.file.drains[0].until_ms, Some(NOW.wall_ms + 7_200_000));
@@ -150,7 +164,14 @@ fn an_undrain_of_what_a_wider_drain_holds_says_which() {
     assert!(refusal.text.contains("a drain of eu for every service still holds"), "{}", refusal.text);
     let nothing = give("", Verb::Undrain, &order("eu")).unwrap_err();
     assert_eq!((nothing.kind, nothing.kind.exit_code()), (RefusalKind::NothingToDo, 1));
-    assert!(give(wide, Verb::Undrain, &order("eu")).is_ok());
+    let undone = give(wide, Verb::Undrain, &order("eu")).unwrap();
+    assert!(undone.still.is_empty());
+
+    let both = format!("{wide}[[drain]]\nregion = \"eu\"\nservice = \"www.*\"\n");
+    let undone = give(&both, Verb::Undrain, &exact).unwrap();
+    assert_eq!(undone.still, ["a drain of eu for every service still holds"]);
+    assert_eq!(undone.file.drains.len(), 1, "what was named is taken out all the same");
+    assert!(undone.preview.moves.is_empty(), "and moves nobody yet");
 }
 
 #[test]

@@ -122,6 +122,7 @@ impl Operate for Fake {
             text: format!("{} {}", verb.word(), order.region),
             preview: Some(Preview::default()),
             warnings: vec!["so it is".into()],
+            still: Vec::new(),
         };
         self.answer(format!("{} {} by {by}", verb.word(), serde_json::to_string(&order).unwrap()), done)
     }
