@@ -307,6 +307,7 @@ impl Desk {
     /// Counts turns, and logs the first few: a check that thousands of services share is one cause, not thousands.
     fn tell_turns(&mut self, outcome: &Outcome, text: &str) {
         let plan = Arc::clone(self.model.plan());
+        let per_service = self.loaded.config.admin.metrics_per_service;
         for (number, turn) in outcome.turns.iter().enumerate() {
             if number < LOGGED_TURNS {
                 let service = plan.services.get(turn.service as usize).map_or("", |service| &service.name);
@@ -320,7 +321,7 @@ impl Desk {
                     "region turned: {text}"
                 );
             }
-            *self.transitions.entry(TransitionKey::of(&plan, turn)).or_default() += 1;
+            *self.transitions.entry(TransitionKey::of(&plan, turn, per_service)).or_default() += 1;
         }
         if let Some(more) = outcome.turns.len().checked_sub(LOGGED_TURNS).filter(|&more| more > 0) {
             tracing::info!(serial = outcome.serial, "and {more} more turns for the same cause");

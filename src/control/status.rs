@@ -73,9 +73,9 @@ pub struct TransitionKey {
 }
 
 impl TransitionKey {
-    /// The key of a turn; many services are counted in sum.
-    pub fn of(plan: &Plan, turn: &Turn) -> Self {
-        let one_by_one = plan.services.len() <= MAX_COUNTED_SERVICES;
+    /// The key of a turn; services are counted in sum when they are many, or `per_service` is false.
+    pub fn of(plan: &Plan, turn: &Turn, per_service: bool) -> Self {
+        let one_by_one = per_service && plan.services.len() <= MAX_COUNTED_SERVICES;
         let service = plan.services.get(turn.service as usize).filter(|_| one_by_one);
         Self {
             service: service.map_or(ALL_SERVICES, |service| &service.name).to_owned(),

@@ -67,8 +67,13 @@ fn nobody_able_is_fail_open_and_a_warning() {
 fn without_services_one_by_one_their_states_are_summed() {
     let mut loaded = loaded();
     Arc::make_mut(&mut loaded.config).admin.metrics_per_service = false;
-    let samples = lint::check(&render(&parts(loaded, &[]), &Own::default(), None));
-    assert_eq!(samples["waypost_region_state{service=\"all\",region=\"cn\",state=\"healthy\"}"], "2");
+    let dead = Verdict::Failed(Evidence::Plain);
+    let samples = lint::check(&render(&parts(loaded, &[(0, dead), (1, dead)]), &Own::default(), None));
+    assert_eq!(samples["waypost_region_state{service=\"all\",region=\"cn\",state=\"healthy\"}"], "1");
+    assert_eq!(samples["waypost_region_state{service=\"all\",region=\"cn\",state=\"failed\"}"], "1");
+    let turns =
+        "waypost_region_transitions_total{service=\"all\",region=\"cn\",to=\"failed\",cause=\"probe\"}";
+    assert_eq!(samples[turns], "1");
     assert_eq!(samples["waypost_region_state{service=\"all\",region=\"eu\",state=\"healthy\"}"], "1");
     assert_eq!(samples["waypost_fail_open{service=\"all\"}"], "0");
     assert!(!samples.keys().any(|series| series.contains("gslb.example.com")));
