@@ -112,7 +112,7 @@ async fn serve(config: Config, config_path: PathBuf) -> ExitCode {
 /// Signals that come during a reload are one more reload after it, however many they are.
 async fn reload_on(mut hangups: Signal, operator: Arc<Operator>) {
     while hangups.recv().await.is_some() {
-        // Both outcomes are told by the operator: log, audit, status, metrics.
+        // Both outcomes are told by the operator: log, status, metrics; what changed something also by the audit.
         let _ = operator.reload(false, false, "SIGHUP").await;
     }
 }

@@ -9,9 +9,7 @@ use super::inputs::{Inputs, Unrest};
 use super::plan::{CheckIndex, Plan, RegionPlan, ServicePlan};
 use crate::config::admin::Forced;
 use crate::health::aggregate::{self, Cause, EndpointInput, Probed};
-use crate::region::{
-    AllDown, Chosen, Decision, HealthTable, Reason, RegionId, Standing, State, Step, decide_traced,
-};
+use crate::region::{Chosen, Decision, HealthTable, Reason, RegionId, Standing, State, Step, decide_traced};
 
 /// What is known and decided of one service at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -324,18 +322,9 @@ impl ServiceState {
     }
 }
 
-/// Whether even one region of the service is able for some home.
+/// Whether even one region of the service is able.
 pub fn any_able(state: &ServiceState) -> bool {
     state.regions.iter().flatten().any(|region| region.standing.able())
-}
-
-/// The service's answer when nobody is able, in one word, for messages.
-pub const fn all_down_word(all_down: AllDown) -> &'static str {
-    match all_down {
-        AllDown::Home => "home",
-        AllDown::All => "all",
-        AllDown::Servfail => "servfail",
-    }
 }
 
 /// The name of who answers: a region's, `all` or `none`.

@@ -15,7 +15,6 @@ use super::derive::{ServiceState, chosen_word};
 use super::inputs::Change;
 use super::model::{Model, Outcome};
 use super::plan::Plan;
-use crate::region::Reason;
 
 pub use read::{Lines, ReadError, read_lines};
 
@@ -165,11 +164,6 @@ pub fn homes(plan: &Plan, service: u32, state: &ServiceState) -> Homes {
             (plan.region_name(home).to_owned(), served)
         })
         .collect()
-}
-
-/// Whether a recorded reason says that nobody was able.
-pub fn failed_open(served: &Served) -> bool {
-    served.reason == Reason::FailOpen.word()
 }
 
 /// Feeds one service's decisions to a digest.

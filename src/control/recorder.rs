@@ -25,7 +25,7 @@ const MAX_WAITING: usize = 4096;
 const MAX_JOURNAL_BYTES: u64 = 64 << 20;
 
 /// Journals set aside that are kept.
-const KEPT_JOURNALS: u32 = 4;
+pub const KEPT_JOURNALS: u32 = 4;
 
 /// The saved table is written at most this often, in milliseconds, when something changed,
 const SAVE_AFTER_MS: u64 = 1_000;

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use super::plan::Plan;
 use crate::dns::answer::Slot;
+use crate::dns::counters::DECISION_SLOTS;
 use crate::region::{Chosen, Decision, Reason, RegionId};
 
 /// Counters that a worker has for decisions. The first takes what finds no other.
-pub const MAX_SLOTS: u32 = 65_536;
+pub const MAX_SLOTS: u32 = DECISION_SLOTS as u32;
 
 /// Beyond so many services decisions are counted in sum.
 pub const MAX_COUNTED_SERVICES: usize = 500;

@@ -104,7 +104,11 @@ pub struct Counters {
 impl Counters {
     /// Counters at zero.
     pub fn new() -> Self {
-        let decisions = (0..DECISION_SLOTS).map(|_| AtomicU64::new(0)).collect();
+        Self::with_decisions(DECISION_SLOTS)
+    }
+
+    fn with_decisions(slots: usize) -> Self {
+        let decisions = (0..slots).map(|_| AtomicU64::new(0)).collect();
         Self {
             queries: Default::default(),
             responses: Default::default(),
@@ -223,7 +227,7 @@ impl Worker {
 
     /// A worker for questions that nobody counts decisions of: without the half megabyte of counters for them.
     pub fn uncounted() -> Self {
-        Self { counters: Arc::default() }
+        Self { counters: Arc::new(Counters::with_decisions(0)) }
     }
 
     /// The reading end, for metrics.

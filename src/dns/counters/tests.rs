@@ -19,6 +19,14 @@ fn a_slot_beyond_the_last_counts_at_the_overflow_position() {
 }
 
 #[test]
+fn a_worker_whose_decisions_nobody_counts_has_no_places_for_them() {
+    let worker = Worker::uncounted();
+    worker.counters().count_decision(Slot { mapped: 1, unmapped: 2 }, By::Country);
+    let counters = worker.shared();
+    assert_eq!((counters.decisions.len(), counters.decisions(0), counters.decisions(1)), (0, 0, 0));
+}
+
+#[test]
 fn a_batch_counts_each_answer_with_the_mean_duration() {
     let mut worker = Worker::new();
     worker.record_batch(32, 32 * 250);

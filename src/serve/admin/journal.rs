@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::control::recorder::KEPT_JOURNALS;
+
 /// Lines of one answer; the next ones are asked for with the last one's serial.
 pub(super) const MAX_LINES: usize = 1_000;
 
@@ -14,9 +16,6 @@ pub(super) const MAX_BYTES: usize = 8 << 20;
 
 /// Requests that read the journal at a time; others wait.
 pub(super) const MAX_READERS: usize = 2;
-
-/// Journals set aside that are looked at, newest first.
-const MAX_ASIDE: u32 = 4;
 
 /// Some lines.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -34,13 +33,13 @@ struct Head {
     cause: String,
 }
 
-/// The lines of the process that writes the journal now, after that serial, oldest first. Serials begin anew with each
-/// process, so lines before its `start` are not meant.
+/// The lines of the process that writes the journal now, after that serial, oldest first. Serials begin anew where a
+/// process starts without a saved table, so lines before its `start` are not meant.
 ///
 /// Errors: a journal that is there can't be read.
 pub(super) fn since(dir: &Path, serial: u64) -> io::Result<Page> {
     let mut paths = vec![dir.join("journal.jsonl")];
-    paths.extend((1..=MAX_ASIDE).map(|number| dir.join(format!("journal.{number}.jsonl"))));
+    paths.extend((1..=KEPT_JOURNALS).map(|number| dir.join(format!("journal.{number}.jsonl"))));
     // A journal is set aside at a load as well as at a start: this process's may begin in an older file.
     let mut of_this_process: Vec<(PathBuf, u64)> = Vec::new();
     for path in paths {
