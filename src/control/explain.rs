@@ -154,10 +154,7 @@ pub fn explain(snapshot: &Snapshot, question: &Question, now: Now) -> Result<Exp
         name,
         rtype: reply::type_name(question.rtype),
         client: client_text(question.client),
-        source: match question.client {
-            Client::Subnet(_) => "ecs",
-            Client::Address(_) => "address",
-        },
+        source: if subnet.is_some() { "ecs" } else { "address" },
         located: decision.is_some().then(|| {
             let detail = view.geo.describe(subnet, question.client.address()).detail;
             located_report(&snapshot.plan, detail, &located)
