@@ -165,8 +165,14 @@ fn read_tcp(value: &Value<'_, '_>, default: Tcp) -> Option<Tcp> {
 fn read_cookies(value: &Value<'_, '_>, default: Cookies) -> Option<Cookies> {
     let table = value.table(&keys::COOKIES, "dns.cookies")?;
     let unverified = u64::from(default.unverified_udp);
+    let enabled = table.or("enabled", default.enabled, Value::boolean);
+    if enabled {
+        // Read, so that a file for a later version serves this one; but nobody may think that it protects him.
+        let message = "DNS cookies are not in this version: `cookies` has no effect yet";
+        value.reader().warn(value.span(), message, "take `cookies` out, or write `enabled = false`");
+    }
     Some(Cookies {
-        enabled: table.or("enabled", default.enabled, Value::boolean),
+        enabled,
         unverified_udp: table.or("unverified_udp", unverified, |value| value.integer(UDP_BYTES)) as u16,
     })
 }
