@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use waypost::control::{Publisher, Snapshot};
-use waypost::dns::{MAX_TCP_SIZE, Query, Transport, Worker, respond};
+use waypost::dns::{MAX_TCP_SIZE, Query, Transport, Worker};
 use waypost::health::Mono;
+use waypost::serve::{Live, Responder as _};
 
 /// Mixed queries that are answered.
 const QUERIES: usize = 10_000;
@@ -77,9 +78,10 @@ fn ten_thousand_mixed_answers_allocate_and_free_nothing_while_snapshots_are_swap
         |serial: u64| Snapshot { view: Some(packet::view(serial as u8)), ..Snapshot::nothing(serial) };
     let mut publisher = Publisher::new(snapshot(1));
     let mut reader = publisher.reader();
+    // What a worker's thread has: the swap belongs to what is watched.
+    let mut live = Live::new(publisher.reader(), Worker::new());
     let done = AtomicBool::new(false);
     let queries = mixed_queries();
-    let mut worker = Worker::new();
     let mut out = vec![0; MAX_TCP_SIZE];
     let (mut answered, mut noted, mut serials) = (0, 0, 0);
     thread::scope(|scope| {
@@ -93,15 +95,15 @@ fn ten_thousand_mixed_answers_allocate_and_free_nothing_while_snapshots_are_swap
         });
         let mut last = 0;
         while answered < QUERIES || serials < 10 {
-            let snapshot = reader.current();
-            serials += u64::from(snapshot.serial != last);
-            last = snapshot.serial;
-            let view = snapshot.view.as_ref().unwrap();
+            let serial = reader.current().serial;
+            serials += u64::from(serial != last);
+            last = serial;
             for (number, bytes) in queries.iter().enumerate() {
                 let transport = [Transport::Udp, Transport::Tcp][number % 2];
                 let query = Query { bytes, peer: packet::peer(), transport, now: Mono(0) };
                 noted += watch(|| {
-                    respond(view, &mut worker, query, &mut out);
+                    live.refresh();
+                    live.respond(query, &mut out);
                 });
                 answered += 1;
             }

@@ -204,8 +204,19 @@ fn check_against_the_page(home: usize, standings: [Standing; 3]) {
     } else if let Some(region) = with_home().find(|&r| !is(r, &[Standing::NoEndpoints])) {
         region
     } else {
-        assert_eq!(decide_words(home, standings, AllDown::Home).0, Chosen::Nobody);
+        for all_down in [AllDown::Home, AllDown::All, AllDown::Servfail] {
+            assert_eq!(decide_words(home, standings, all_down).0, Chosen::Nobody);
+        }
         return;
     };
     assert_eq!(decide_words(home, standings, AllDown::Home).0, one(expected), "{home} {standings:?}");
+
+    // The other policies differ only where nobody is able and nobody waits for a release.
+    let last_resort = !standings.iter().any(|standing| [H, D, Standing::Held].contains(standing));
+    let open: RegionSet =
+        (0..3).filter(|&r| is(r, &[F, Standing::StaleCopy])).filter_map(RegionId::new).collect();
+    let all = if last_resort && !open.is_empty() { Chosen::Several(open) } else { one(expected) };
+    assert_eq!(decide_words(home, standings, AllDown::All).0, all, "{home} {standings:?}");
+    let servfail = if last_resort { Chosen::Nobody } else { one(expected) };
+    assert_eq!(decide_words(home, standings, AllDown::Servfail).0, servfail, "{home} {standings:?}");
 }

@@ -1,5 +1,7 @@
 //! Regions taken out by operators: by hand in the file, by command, at a time.
 
+use std::time::Duration;
+
 use waypost::control::Clock;
 use waypost::control::journal::rfc3339;
 
@@ -15,17 +17,22 @@ fn in_seconds(seconds: i64) -> String {
 fn a_drain_written_by_hand_is_live_within_two_seconds_and_comments_alone_end_it() {
     let site = Site::new().started();
     assert_eq!((site.ask(CN).addresses(), site.ask(CN).ttl()), (CN_A.map(str::to_owned).to_vec(), 30));
-    site.write("admin.toml", CN_DRAINED);
-    let clock = Clock::start();
-    let answer = site.wait_answer(CN, &EU_A, LIVE);
-    println!("live after {:?}", clock.elapsed());
-    assert_eq!(answer.ttl(), 5);
-    assert_eq!(site.ask(US).ttl(), 30, "us's users never look at cn");
-    assert_eq!(site.status()["regions"]["cn"]["drained"], true);
+    let mut took = Vec::new();
+    for _ in 0..3 {
+        site.write("admin.toml", CN_DRAINED);
+        let clock = Clock::start();
+        let answer = site.wait_answer(CN, &EU_A, LIVE);
+        took.push(clock.elapsed());
+        assert_eq!(answer.ttl(), 5);
+        assert_eq!(site.ask(US).ttl(), 30, "us's users never look at cn");
+        assert_eq!(site.status()["regions"]["cn"]["drained"], true);
 
-    site.write("admin.toml", "# nothing is drained\n");
-    site.wait_answer(CN, &CN_A, LIVE);
-    assert_eq!(site.ask(CN).ttl(), 30);
+        site.write("admin.toml", "# nothing is drained\n");
+        site.wait_answer(CN, &CN_A, LIVE);
+        assert_eq!(site.ask(CN).ttl(), 30);
+    }
+    // The machine may be busy with other tests; the promise is about a server that has it.
+    assert!(took.iter().any(|took| *took < Duration::from_secs(2)), "{took:?}");
 }
 
 #[test]
@@ -40,6 +47,18 @@ fn a_drain_by_command_is_live_when_the_command_returns() {
     assert_eq!(site.ask(CN).addresses(), CN_A);
     let twice = site.run(&["undrain", "cn"]);
     assert_eq!(twice.code, 1, "{twice:?}");
+}
+
+#[test]
+fn an_undrain_takes_out_what_it_names_and_says_what_still_drains() {
+    let site = Site::new().started();
+    site.run(&["drain", "cn", "--service", "www.*", "--reason", "narrow"]).done();
+    site.run(&["drain", "cn", "--reason", "wide"]).done();
+    let undone = site.run(&["undrain", "cn", "--service", "www.*"]);
+    assert_eq!(undone.code, 1, "{undone:?}");
+    assert!(undone.err.contains("a drain of cn for every service still holds"), "{undone:?}");
+    assert!(!site.read("admin.toml").contains("narrow") && site.read("admin.toml").contains("wide"));
+    assert_eq!(site.ask(CN).addresses(), EU_A);
 }
 
 #[test]
