@@ -136,8 +136,10 @@ impl Operator {
         let message = |done| Message::Release { region: id, done };
         let (serial, held) = self.handle.ask(message).await.map_err(stopping)?;
         if !held {
-            return Err(Refusal::new(RefusalKind::NothingToDo, format!("{region} is not held"))
-                .hint("`waypost status` shows which regions wait for a release"));
+            let text = format!("{region} has nothing to release: it is not held, or its checks still fail");
+            return Err(Refusal::new(RefusalKind::NothingToDo, text).hint(
+                "`waypost status` shows which regions wait for a release; `waypost force REGION up` overrules checks",
+            ));
         }
         let text = format!("{region} is released");
         self.audit(&inner, "release", by, &text, "", serial).await;

@@ -55,7 +55,7 @@ pub enum Message {
     Release {
         /// Which.
         region: RegionId,
-        /// Told the serial and whether anything was held, once it is live.
+        /// Told the serial and whether anything was let go, once it is live.
         done: oneshot::Sender<(u64, bool)>,
     },
     /// Another configuration was loaded.

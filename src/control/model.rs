@@ -293,7 +293,9 @@ impl Model {
     }
 
     fn release(&mut self, pass: &mut Pass, region: RegionId) {
-        let places: Vec<Place> = self.inputs.held.iter().copied().filter(|place| place.1 == region).collect();
+        // One that fails still would only be held again.
+        let free = |place: &Place| place.1 == region && !self.would_be_held(*place, pass.now.wall_ms);
+        let places: Vec<Place> = self.inputs.held.iter().copied().filter(free).collect();
         for place in places {
             self.inputs.held.remove(&place);
             pass.outcome.changes.push(Change::Held { place, held: false });

@@ -185,6 +185,9 @@ fn ten_thousand_clients_are_explained_as_they_are_served() {
             let said = || format!("round {round}: {question:?}\n{explained:?}\n{wire:?}\n{decision:?}");
             let Ok(explanation) = &explained else { panic!("{}", said()) };
             agree(explanation, &wire, decision.as_ref(), &said);
+            let decides = state.snapshot.view.as_ref().is_some_and(|view| view.settings.ecs);
+            let by_subnet = decides && matches!(question.client, Client::Subnet(_));
+            assert_eq!(explanation.source, if by_subnet { "ecs" } else { "address" }, "{}", said());
             if let Some(decision) = &explanation.decision {
                 tailored += 1;
                 reasons.insert(decision.reason);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Model, Pass, Turn};
+use crate::config::admin::Forced;
 use crate::control::derive::{ServiceState, derive, sum_up};
 use crate::control::inputs::{Change, Place};
 use crate::control::plan::CheckIndex;
@@ -65,11 +66,23 @@ impl Model {
     fn hold_failed(&mut self, pass: &mut Pass, service: u32) {
         for region in self.plan.region_ids() {
             let place = (service, region);
-            if self.waits_for_release(place) && !self.inputs.held.contains(&place) && self.failed(place) {
+            let wall_ms = pass.now.wall_ms;
+            if self.waits_for_release(place)
+                && !self.inputs.held.contains(&place)
+                && self.would_be_held(place, wall_ms)
+            {
                 self.inputs.held.insert(place);
                 pass.outcome.changes.push(Change::Held { place, held: true });
             }
         }
+    }
+
+    /// Whether a place that waits for releases would be held if it were not: its checks have failed, and no operator says
+    /// that it is up all the same.
+    pub(super) fn would_be_held(&self, place: Place, wall_ms: i64) -> bool {
+        let Some(service) = self.plan.services.get(place.0 as usize) else { return false };
+        let forced = self.inputs.orders.in_force(place.1, &service.name, wall_ms).forced;
+        self.failed(place) && !matches!(forced, Some((_, Forced::Up)))
     }
 
     /// Whether the checks of a place have failed, put-off turns aside.

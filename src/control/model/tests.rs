@@ -364,6 +364,36 @@ fn with_manual_failback_users_return_only_after_a_release() {
 }
 
 #[test]
+fn a_release_of_a_region_that_still_fails_lets_nothing_go() {
+    let mut sim = manual();
+    let cn = web_of(CN);
+    sim.rounds(3, |check| if cn(check) { DOWN } else { OK });
+    let serial = sim.model.serial();
+    sim.apply(Event::Release(CN));
+    assert!(sim.outcomes.last().unwrap().is_empty(), "or somebody would be told that it is released");
+    assert_eq!(sim.model.serial(), serial);
+    sim.rounds(100, |_| OK);
+    assert_eq!(sim.because(CN), TtlBecause::Held);
+}
+
+#[test]
+fn a_region_with_manual_failback_can_be_forced_up_against_checks_that_fail() {
+    let mut sim = manual();
+    let cn = web_of(CN);
+    let cn_fails = |check: &Check| if cn(check) { DOWN } else { OK };
+    sim.rounds(3, cn_fails);
+    sim.order(vec![], vec![(entry(CN), Forced::Up)]);
+    assert_eq!(sim.region_of(CN), "eu", "it failed, and waits for its release");
+    sim.apply(Event::Release(CN));
+    sim.rounds(3, cn_fails);
+    assert_eq!(sim.served(CN), ("cn".to_owned(), Reason::Home, 5));
+    sim.order(vec![], vec![]);
+    assert_eq!(sim.region_of(CN), "eu");
+    sim.rounds(100, |_| OK);
+    assert_eq!(sim.because(CN), TtlBecause::Held, "once nobody says otherwise, the failure counts");
+}
+
+#[test]
 fn a_held_region_serves_when_nobody_else_is_able() {
     let mut sim = manual();
     let cn = web_of(CN);
