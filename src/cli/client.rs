@@ -17,7 +17,7 @@ use crate::control::preview::Preview;
 use crate::serve::admin::USER_HEADER;
 
 /// Where a server listens when no configuration says otherwise.
-const DEFAULT_SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8953);
+pub(super) const DEFAULT_SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8953);
 
 /// How long a connection may take.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(3);

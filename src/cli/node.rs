@@ -18,7 +18,8 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use super::operator::{Operator, Probing};
+use super::operator::Operator;
+use super::probing::Probing;
 use crate::config::Config;
 use crate::control::admin_source::{AdminSource, LOOK_EVERY};
 use crate::control::desk::{Desk, Handle};
@@ -77,9 +78,9 @@ pub enum StartError {
     Bind(BindError),
     /// The admin socket can't be bound.
     BindAdmin(SocketAddr, io::Error),
-    /// `state_dir` can't be made or written.
+    /// `state_dir` can't be made.
     StateDir(PathBuf, io::Error),
-    /// A thread or the probes' client can't be made.
+    /// A thread or a runtime can't be made, or the system refuses something else that it should not.
     Machine(io::Error),
     /// The probes' client can't be made.
     Probes(ClientError),
@@ -98,7 +99,7 @@ impl fmt::Display for StartError {
             }
             Self::StateDir(path, error) => write!(
                 f,
-                "cannot use state_dir {}: {error}; it must be a folder that this user may write",
+                "cannot use state_dir {}: {error}; it must be a folder, or a place where this user may make one",
                 path.display()
             ),
             Self::Machine(error) => write!(f, "cannot start: {error}"),
@@ -142,11 +143,11 @@ impl Node {
         let loading = spawn_blocking(move || load_named(config, options));
         let loaded = loading.await.map_err(io::Error::other).map_err(StartError::Machine)?;
         let loaded = loaded.map_err(StartError::Config)?;
-        Self::run(loaded, clock, start, bound, admin).await
+        Self::run(&loaded, clock, start, bound, admin).await
     }
 
     async fn run(
-        loaded: Loaded,
+        loaded: &Loaded,
         clock: Clock,
         start: Start,
         bound: Option<Bound>,
@@ -154,10 +155,7 @@ impl Node {
     ) -> Result<Self, StartError> {
         let now = clock.now();
         let config = Arc::clone(&loaded.config);
-        let saved = read_saved(&config.state_dir).unwrap_or_else(|error| {
-            tracing::warn!("the saved table is not used: {error}");
-            None
-        });
+        let saved = saved_table(&config.state_dir);
         let recorder = Recorder::start(&config.state_dir).map_err(StartError::Machine)?;
         let admin_file = AdminSource::start(&config, now.mono, now.wall_ms);
         let runner = Runner::new().map_err(StartError::Probes)?;
@@ -185,7 +183,7 @@ impl Node {
             clock,
             start.config_path,
             runner,
-            &loaded,
+            loaded,
             admin_file.source,
             probing,
         );
@@ -295,11 +293,19 @@ async fn watch_geo(operator: Arc<Operator>, mut stop: watch::Receiver<bool>) {
     }
 }
 
+fn saved_table(state_dir: &Path) -> Option<Saved> {
+    read_saved(state_dir).unwrap_or_else(|error| {
+        tracing::warn!("the saved table is not used: {error}");
+        None
+    })
+}
+
 fn fresh(saved: Option<&Saved>, wall_ms: i64) -> bool {
     saved.is_some_and(|saved| saved.is_fresh(wall_ms))
 }
 
-/// Makes the folder, for this user alone, and sees whether it can be written.
+/// Makes the folder, for this user alone. One that can't be written is no error: answers do not need it, and what
+/// can't be kept there is told when it comes to that.
 fn make_state_dir(path: &Path) -> Result<(), StartError> {
     let failed = |error| StartError::StateDir(path.to_owned(), error);
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;

@@ -4,7 +4,7 @@ mod geo_watch;
 mod reload;
 mod told;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use tokio::sync::{Mutex, OwnedMutexGuard, mpsc};
 use tokio::task::{JoinError, spawn_blocking};
 
+use super::probing::{Probing, specs};
 use crate::config::admin::AdminFile;
 use crate::config::{Config, Diagnostic};
 use crate::control::admin_source::{AdminSource, Looked};
@@ -19,11 +20,10 @@ use crate::control::desk::{Gone, Handle, Message};
 use crate::control::geo_source;
 use crate::control::load::{GeoInfo, LoadErrors, Loaded, parse_orders};
 use crate::control::operate::{Done, Ground, Order, Prepared, Refusal, RefusalKind, Verb, prepare};
-use crate::control::plan::{CheckIndex, Plan};
 use crate::control::preview::preview;
 use crate::control::status::StatusParts;
 use crate::control::{Clock, Now};
-use crate::probe::{CheckSpec, Prober, Runner};
+use crate::probe::{CheckSpec, Runner};
 use crate::region::geo::GeoTable;
 use crate::serve::admin::{Answer, Operate, ProbeRun};
 
@@ -57,25 +57,6 @@ struct Inner {
 
 /// The geo table in use, and what it is.
 type InUse = (Arc<GeoTable>, GeoInfo);
-
-/// The running checks, shared with the writer's loop, which sets their pace.
-#[derive(Clone, Debug, Default)]
-pub struct Probing(Arc<StdMutex<Option<(u64, Prober)>>>);
-
-impl Probing {
-    /// Sets a check's pace, if it is still of that generation.
-    pub fn set_fast(&self, generation: u64, check: CheckIndex, fast: bool) {
-        if let Some((running, prober)) = &*self.lock()
-            && *running == generation
-        {
-            prober.set_fast(check, fast);
-        }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<(u64, Prober)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 impl Operator {
     /// Takes the controls; the checks of `loaded` start.
@@ -180,9 +161,7 @@ impl Operator {
         }
         let mut runs = Vec::new();
         for (index, check) in wanted {
-            let run = self.probing.lock().as_ref().and_then(|(_, prober)| prober.run_now(index));
-            if let Some(run) = run {
-                let seen = run.await;
+            if let Some(seen) = self.probing.run_now(index).await {
                 runs.push(ProbeRun::of(name, plan.region_name(check.region), check.address, &seen));
             }
         }
@@ -235,15 +214,12 @@ impl Operator {
 
     /// Ends every check.
     pub async fn stop(&self) {
-        let prober = self.probing.lock().take();
-        if let Some((_, prober)) = prober {
-            prober.stop().await;
-        }
+        self.probing.stop().await;
     }
 
     fn start_checks(&self, generation: u64, specs: Vec<CheckSpec>) {
         let (sender, mut results) = mpsc::channel(MAX_OBSERVATIONS);
-        *self.probing.lock() = Some((generation, Prober::start(specs, sender, self.runner.clone())));
+        self.probing.start(generation, specs, sender, self.runner.clone());
         let handle = self.handle.clone();
         tokio::spawn(async move {
             while let Some((check, observation)) = results.recv().await {
@@ -327,17 +303,6 @@ fn lines(warnings: &[Diagnostic]) -> Vec<String> {
 
 fn joined(texts: &[String]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("; "))
-}
-
-/// Every check of a configuration.
-fn specs(config: &Config, plan: &Plan) -> Vec<CheckSpec> {
-    let probes: BTreeMap<&str, _> = config.probes.iter().map(|probe| (&*probe.name, probe)).collect();
-    let checks = (0..).zip(&plan.checks);
-    let specs = checks.filter_map(|(index, check)| {
-        let probe = probes.get(&*check.probe)?;
-        Some(CheckSpec::new(index, probe, &config.regions, check.region, check.address))
-    });
-    specs.collect()
 }
 
 fn region_names(config: &Config) -> String {

@@ -24,6 +24,9 @@ use crate::region::geo::GeoTable;
 /// Messages that may wait for the writer; senders of observations drop theirs beyond it.
 pub const MAX_MESSAGES: usize = 65_536;
 
+/// Turns of one cause that are logged one by one.
+const LOGGED_TURNS: usize = 10;
+
 /// Warnings about the geo file in use; another file brings its own.
 const GEO_WARNINGS: [&str; 2] = ["geo_stands_in", "geo_unmapped"];
 
@@ -132,7 +135,7 @@ impl Desk {
             fast: Vec::new(),
         };
         let text = format!("{} starts", desk.loaded.config.node);
-        desk.recorder.line(Line::whole(&desk.model, now, "start", text));
+        desk.recorder.line(Line::whole(&desk.model, "start", text));
         desk.log_loaded_warnings();
         desk.warn_of_states(now);
         desk
@@ -207,7 +210,7 @@ impl Desk {
         self.recorder.tick(now, &self.model);
         if self.recorder.wants_checkpoint(now.mono) {
             let text = "everything as it stands".to_owned();
-            self.recorder.line(Line::whole(&self.model, now, "checkpoint", text));
+            self.recorder.line(Line::whole(&self.model, "checkpoint", text));
         }
         let trouble = self.recorder.trouble();
         self.warn_while("state_dir", trouble, now);
@@ -268,6 +271,8 @@ impl Desk {
     }
 
     fn geo(&mut self, now: Now, table: Arc<GeoTable>, info: GeoInfo, warnings: Vec<Warning>) {
+        // What is due by now comes first: the journal's moments do not go back.
+        self.tick(now);
         if let Some(parts) = &mut self.loaded.dns {
             parts.geo = table;
         }
@@ -282,7 +287,7 @@ impl Desk {
         self.press.set_parts(self.loaded.dns.clone());
         self.swap();
         let outcome = Outcome { serial: self.model.serial(), ..Outcome::default() };
-        self.recorder.line(Line::new(&self.model, &outcome, now, "geo", text));
+        self.recorder.line(Line::new(&self.model, &outcome, "geo", text));
     }
 
     /// Publishes what an event changed; then, and only then, tells the journal.
@@ -293,17 +298,33 @@ impl Desk {
         let touched = outcome.touched.iter().map(|(service, _)| *service);
         self.press.update(&self.model, touched, now);
         self.swap();
-        for turn in &outcome.turns {
-            let key = TransitionKey::of(self.model.plan(), turn);
-            tracing::info!(
-                service = %key.service, region = %key.region, from = turn.from.word(), to = turn.to.word(),
-                cause = turn.cause, serial = outcome.serial, "region turned: {text}"
-            );
-            *self.transitions.entry(key).or_default() += 1;
-        }
+        self.tell_turns(outcome, &text);
         self.warn_of_states(now);
-        self.recorder.line(Line::new(&self.model, outcome, now, cause, text));
+        self.recorder.line(Line::new(&self.model, outcome, cause, text));
         self.recorder.changed();
+    }
+
+    /// Counts turns, and logs the first few: a check that thousands of services share is one cause, not thousands.
+    fn tell_turns(&mut self, outcome: &Outcome, text: &str) {
+        let plan = Arc::clone(self.model.plan());
+        for (number, turn) in outcome.turns.iter().enumerate() {
+            if number < LOGGED_TURNS {
+                let service = plan.services.get(turn.service as usize).map_or("", |service| &service.name);
+                tracing::info!(
+                    service,
+                    region = plan.region_name(turn.region),
+                    from = turn.from.word(),
+                    to = turn.to.word(),
+                    cause = turn.cause,
+                    serial = outcome.serial,
+                    "region turned: {text}"
+                );
+            }
+            *self.transitions.entry(TransitionKey::of(&plan, turn)).or_default() += 1;
+        }
+        if let Some(more) = outcome.turns.len().checked_sub(LOGGED_TURNS).filter(|&more| more > 0) {
+            tracing::info!(serial = outcome.serial, "and {more} more turns for the same cause");
+        }
     }
 
     fn swap(&mut self) {

@@ -12,6 +12,7 @@ use super::plan::{Plan, ServicePlan};
 use super::publish::{replies, wire_name};
 use super::snapshot::Snapshot;
 use crate::dns::answer::{ServiceAnswers, Slot};
+use crate::dns::lookup::MAX_ALIASES;
 use crate::dns::zone::Found;
 use crate::dns::{Query, Transport, View, Worker, respond};
 use crate::region::geo::{By, Located, Subnet};
@@ -30,9 +31,6 @@ pub struct Question {
     pub down: Vec<RegionId>,
 }
 
-/// Aliases followed in search of a service: as many as an answer follows, and then some.
-const MAX_CHAIN: usize = 32;
-
 /// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
@@ -40,6 +38,16 @@ pub enum Client {
     Subnet(Subnet),
     /// A source address.
     Address(IpAddr),
+}
+
+impl Client {
+    /// The address that the query comes from.
+    const fn address(self) -> IpAddr {
+        match self {
+            Self::Subnet(subnet) => subnet.addr,
+            Self::Address(address) => address,
+        }
+    }
 }
 
 /// Why there is no explanation.
@@ -119,21 +127,28 @@ pub fn explain(snapshot: &Snapshot, question: &Question, now: Now) -> Result<Exp
     let name = question.name.trim_end_matches('.').to_ascii_lowercase();
     let wire = checked_wire_name(&name).ok_or_else(|| CannotExplain::BadName(question.name.clone()))?;
     match view.zones.find(&wire) {
+        Found::NoName { .. } if view.zones.dname(&wire).is_some() => {}
         Found::Outside | Found::NoName { .. } => return Err(CannotExplain::NotServed(name)),
         Found::Node { .. } | Found::Cut { .. } => {}
     }
-    let service = service_at(view, wire.clone());
-    let hypothesis = service.and_then(|index| suppose(snapshot, index, &question.down));
-    let view = match (&hypothesis, service) {
-        (Some(state), Some(index)) => with_state(view, &snapshot.plan, index, state, now),
+    let service = asked_service(view, wire.clone(), question.rtype);
+    let state = service.and_then(|index| suppose(snapshot, index, &question.down));
+    let view = match (&state, service) {
+        // Without a hypothesis it is the published answer that is explained, not one like it.
+        (Some(state), Some(index)) if !question.down.is_empty() => {
+            with_state(view, &snapshot.plan, index, state, now)
+        }
         _ => view.clone(),
     };
-    let located = locate(&view, question.client);
-    let decided = service.zip(hypothesis).and_then(|(index, state)| {
+    let subnet = used_subnet(&view, question.client);
+    let located = view.geo.locate(subnet, question.client.address());
+    let decided = service.zip(state).and_then(|(index, state)| {
         let service = snapshot.plan.services.get(index as usize)?;
         Some(decision(&snapshot.plan, service, &state, &located))
     });
     let reply = ask(&view, &wire, question, now);
+    // A negative answer, a truncated one and the like have a scope of their own.
+    let located = Located { scope: reply.scope.unwrap_or(0), ..located };
     let (decision, ttl_because) = decided.unzip();
     Ok(Explanation {
         name,
@@ -143,7 +158,10 @@ pub fn explain(snapshot: &Snapshot, question: &Question, now: Now) -> Result<Exp
             Client::Subnet(_) => "ecs",
             Client::Address(_) => "address",
         },
-        located: decision.is_some().then(|| located_report(&view, &snapshot.plan, question.client, &located)),
+        located: decision.is_some().then(|| {
+            let detail = view.geo.describe(subnet, question.client.address()).detail;
+            located_report(&snapshot.plan, detail, &located)
+        }),
         decision,
         rcode: reply.rcode,
         answers: reply.answers,
@@ -153,14 +171,28 @@ pub fn explain(snapshot: &Snapshot, question: &Question, now: Now) -> Result<Exp
     })
 }
 
-/// The service that answers at a name, static aliases followed.
-fn service_at(view: &View, mut wire: Vec<u8>) -> Option<u32> {
-    for _ in 0..MAX_CHAIN {
-        let Found::Node { node, .. } = view.zones.find(&wire) else { return None };
-        if node.service.is_some() {
-            return node.service;
+/// The service that such a question comes to, aliases followed as far as an answer follows them; absent when the zone's
+/// own data answers.
+fn asked_service(view: &View, mut wire: Vec<u8>, rtype: u16) -> Option<u32> {
+    for _ in 0..=MAX_ALIASES {
+        match view.zones.find(&wire) {
+            Found::Node { .. } if rtype == reply::ANY => return None,
+            Found::Node { node, .. } if node.rrset(rtype).is_some() => return None,
+            Found::Node { node, .. } => {
+                if let Some(service) = node.service {
+                    let answers = view.answers.service(service)?;
+                    return answers.covers(rtype).then_some(service);
+                }
+                wire = node.rrset(reply::CNAME)?.target.to_vec();
+            }
+            Found::NoName { .. } => {
+                let redirect = view.zones.dname(&wire)?;
+                let prefix_len = wire.len().checked_sub(redirect.owner_len)?;
+                wire.truncate(prefix_len);
+                wire.extend_from_slice(&redirect.rrset.target);
+            }
+            Found::Cut { .. } | Found::Outside => return None,
         }
-        wire = node.rrsets.iter().find(|rrset| rrset.rtype == reply::CNAME)?.target.to_vec();
     }
     None
 }
@@ -192,19 +224,16 @@ fn with_state(view: &View, plan: &Plan, index: u32, state: &ServiceState, now: N
     view
 }
 
-fn locate(view: &View, client: Client) -> Located {
+/// The subnet that decides, where one does. One that does not leaves the decision to the source; there is none here but
+/// the subnet's own address.
+fn used_subnet(view: &View, client: Client) -> Option<Subnet> {
     match client {
-        // A subnet that is not used leaves the decision to the source; there is none here but the subnet's own.
-        Client::Subnet(subnet) => view.geo.locate(Some(subnet), subnet.addr),
-        Client::Address(address) => view.geo.locate(None, address),
+        Client::Subnet(subnet) if view.settings.ecs && subnet.source > 0 => Some(subnet),
+        Client::Subnet(_) | Client::Address(_) => None,
     }
 }
 
-fn located_report(view: &View, plan: &Plan, client: Client, located: &Located) -> LocatedReport {
-    let detail = match client {
-        Client::Subnet(subnet) => view.geo.describe(Some(subnet), subnet.addr).detail,
-        Client::Address(address) => view.geo.describe(None, address).detail,
-    };
+fn located_report(plan: &Plan, detail: String, located: &Located) -> LocatedReport {
     LocatedReport {
         by: located.by.word(),
         detail,
@@ -244,14 +273,15 @@ fn decision(
 
 /// Asks as the client would over TCP, so that nothing is cut off, and reads the answer.
 fn ask(view: &View, wire: &[u8], question: &Question, now: Now) -> reply::Reply {
-    let (subnet, peer) = match question.client {
-        Client::Subnet(subnet) => (Some(subnet), subnet.addr),
-        Client::Address(address) => (None, address),
+    let subnet = match question.client {
+        Client::Subnet(subnet) => Some(subnet),
+        Client::Address(_) => None,
     };
+    let peer = question.client.address();
     let bytes = reply::query(wire, question.rtype, subnet);
     let query = Query { bytes: &bytes, peer, transport: Transport::Tcp, now: now.mono };
     let mut out = vec![0; 65_535];
-    let length = respond(view, &mut Worker::default(), query, &mut out);
+    let length = respond(view, &mut Worker::uncounted(), query, &mut out);
     reply::read(out.get(..length).unwrap_or_default())
 }
 

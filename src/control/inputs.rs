@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::{CheckIndex, Plan};
+use super::plan::{CheckIndex, EndpointPlan, Plan, RegionPlan};
 use crate::config::admin::{AdminFile, Entry, Forced, Glob};
 use crate::health::Level;
 use crate::health::aggregate::Probed;
@@ -55,6 +55,17 @@ pub struct Frozen {
     pub state: Probed,
     /// Which endpoints were up before.
     pub up: Vec<bool>,
+}
+
+impl Frozen {
+    /// The same where the region's addresses are listed otherwise; one that was not there counts as up.
+    pub fn translate(&self, from: &RegionPlan, to: &RegionPlan) -> Self {
+        let known = || from.endpoints.iter().zip(&self.up);
+        let up = |endpoint: &EndpointPlan| {
+            known().find(|(old, _)| old.address == endpoint.address).is_none_or(|(_, up)| *up)
+        };
+        Self { state: self.state, up: to.endpoints.iter().map(up).collect() }
+    }
 }
 
 /// One change of the inputs, as the journal keeps it.

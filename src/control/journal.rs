@@ -1,6 +1,8 @@
 //! The journal: one line per cause, with the inputs that changed and the decisions that followed, so that every recorded
 //! decision can be computed again.
 
+mod read;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -9,12 +11,13 @@ use sha2::{Digest as _, Sha256};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::clock::Now;
 use super::derive::{ServiceState, chosen_word};
 use super::inputs::Change;
 use super::model::{Model, Outcome};
 use super::plan::Plan;
 use crate::region::Reason;
+
+pub use read::{Lines, ReadError, read_lines};
 
 /// Services whose decisions one line spells out; the rest is counted, and covered by the digest.
 pub const LISTED_SERVICES: usize = 256;
@@ -26,7 +29,7 @@ pub struct Line {
     pub serial: u64,
     /// When, for people.
     pub at: String,
-    /// When, in milliseconds since 1970.
+    /// When, in milliseconds since 1970: the moment that the decisions are made for.
     pub at_ms: i64,
     /// What happened, in one word: `start`, `probe`, `order`, `release`, `load`, `time`, `geo`, `checkpoint`.
     pub cause: String,
@@ -39,7 +42,7 @@ pub struct Line {
     /// Further services whose decisions changed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more: usize,
-    /// Over the decisions of every touched service after the change, listed here or not.
+    /// Over the line's other fields, and the decisions of every touched service after the change, listed here or not.
     pub digest: String,
 }
 
@@ -84,11 +87,11 @@ fn is_zero(number: &usize) -> bool {
 
 impl Line {
     /// A line that tells everything as it stands: for the start, and where lines before it are missing.
-    pub fn whole(model: &Model, now: Now, cause: &str, text: String) -> Self {
+    pub fn whole(model: &Model, cause: &str, text: String) -> Self {
         let touched = (0..).zip(model.states()).map(|(service, _)| (service, None)).collect();
         let changes = vec![model.inputs().whole(model.plan())];
-        let outcome = Outcome { serial: model.serial(), changes, touched, turns: Vec::new() };
-        Self::new(model, &outcome, now, cause, text)
+        let outcome = Outcome { serial: model.serial(), changes, touched, ..Outcome::default() };
+        Self::new(model, &outcome, cause, text)
     }
 
     /// Whether it tells everything anew, so that a journal can begin with it.
@@ -96,12 +99,22 @@ impl Line {
         self.changes.iter().any(|change| matches!(change, Change::Plan { .. }))
     }
 
-    /// The line for what one event changed.
-    pub fn new(model: &Model, outcome: &Outcome, now: Now, cause: &str, text: String) -> Self {
+    /// The line for what one event changed in the model.
+    pub fn new(model: &Model, outcome: &Outcome, cause: &str, text: String) -> Self {
         let plan = model.plan();
-        let mut hash = Sha256::new();
-        let mut touched = Vec::new();
-        let mut more = 0;
+        let at_ms = model.wall_ms();
+        let mut line = Self {
+            serial: outcome.serial,
+            at: rfc3339(at_ms),
+            at_ms,
+            cause: cause.to_owned(),
+            text,
+            changes: outcome.changes.clone(),
+            touched: Vec::new(),
+            more: 0,
+            digest: String::new(),
+        };
+        let mut digest = line.begin_digest();
         for (service, before) in &outcome.touched {
             let Some(after) = model.states().get(*service as usize) else { continue };
             let after = homes(plan, *service, after);
@@ -109,24 +122,22 @@ impl Line {
             if before.as_ref() == Some(&after) {
                 continue;
             }
-            feed(&mut hash, plan, *service, &after);
-            if touched.len() < LISTED_SERVICES {
-                touched.push(Touched { service: name(plan, *service).to_owned(), before, after });
+            let name = name(plan, *service);
+            feed(&mut digest, name, &after);
+            if line.touched.len() < LISTED_SERVICES {
+                line.touched.push(Touched { service: name.to_owned(), before, after });
             } else {
-                more += 1;
+                line.more += 1;
             }
         }
-        Self {
-            serial: outcome.serial,
-            at: rfc3339(now.wall_ms),
-            at_ms: now.wall_ms,
-            cause: cause.to_owned(),
-            text,
-            changes: outcome.changes.clone(),
-            touched,
-            more,
-            digest: hex(&hash.finalize()),
-        }
+        line.digest = hex(&digest.finalize());
+        line
+    }
+
+    /// A digest that has taken in everything but decisions; these follow with [`feed`], in the plan's order.
+    pub fn begin_digest(&self) -> Sha256 {
+        let told = (self.serial, &self.at, self.at_ms, &self.cause, &self.text, &self.changes);
+        Sha256::new_with_prefix(serde_json::to_vec(&told).unwrap_or_default())
     }
 }
 
@@ -162,8 +173,8 @@ pub fn failed_open(served: &Served) -> bool {
 }
 
 /// Feeds one service's decisions to a digest.
-pub fn feed(hash: &mut Sha256, plan: &Plan, service: u32, homes: &Homes) {
-    hash.update(name(plan, service));
+pub fn feed(hash: &mut Sha256, service: &str, homes: &Homes) {
+    hash.update(service);
     hash.update([0]);
     hash.update(serde_json::to_vec(homes).unwrap_or_default());
 }

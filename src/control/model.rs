@@ -1,5 +1,9 @@
 //! The model: events in, states and decisions out. Pure: the same events at the same moments give the same states.
 
+mod settle;
+mod take_over;
+mod wakes;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -7,15 +11,16 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use super::clock::Now;
-use super::derive::{ServiceState, derive, sum_up};
+use super::derive::{ServiceState, derive};
 use super::inputs::{Change, Inputs, Orders, Place, Reading, Unrest};
 use super::plan::{CheckIndex, Plan};
 use super::storm::Storms;
 use crate::config::admin::AdminFile;
-use crate::health::aggregate::Probed;
 use crate::health::tracker::{Settled, Tracker};
 use crate::health::{Damping, Level, Mono, Verdict};
 use crate::region::{RegionId, State};
+use settle::turns;
+use wakes::Wakes;
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -59,6 +64,8 @@ pub struct Outcome {
     pub touched: Vec<(u32, Option<Arc<ServiceState>>)>,
     /// Regions whose visible state changed.
     pub turns: Vec<Turn>,
+    /// Services that were derived anew: what the event cost.
+    pub derived: usize,
 }
 
 impl Outcome {
@@ -79,7 +86,7 @@ pub struct Turn {
     pub from: State,
     /// After.
     pub to: State,
-    /// What made it so: `probe`, `drain`, `force`, `release`, `load`, `put_off`.
+    /// What made it so: `probe`, `order`, `release`, `load`, `schedule`, `time`.
     pub cause: &'static str,
 }
 
@@ -97,7 +104,10 @@ pub struct Model {
     /// Scheduled beginnings and ends of orders: milliseconds since 1970, service.
     scheduled: BTreeSet<(i64, u32)>,
     storms: Storms,
+    /// How far the wall clock is ahead of the monotonic one, as of the last time that somebody set it.
     clock_offset_ms: i64,
+    /// The moment, in milliseconds since 1970, that the states are derived for.
+    wall_ms: i64,
 }
 
 /// Levels and held places that outlived the process that knew them.
@@ -107,6 +117,8 @@ pub struct Remembered {
     pub levels: Vec<Option<Level>>,
     /// Places that wait for a release.
     pub held: Vec<Place>,
+    /// The last serial; 0: none is known.
+    pub serial: u64,
 }
 
 /// A wall clock that ran this much against the monotonic one has been set: scheduled ends are computed anew.
@@ -127,13 +139,15 @@ impl Model {
             inputs: Inputs::new(&load.plan, load.orders),
             plan: Arc::new(load.plan),
             states: Vec::new(),
-            serial: 1,
+            serial: remembered.serial + 1,
             wakes: Wakes::default(),
             scheduled: BTreeSet::new(),
             storms: Storms::default(),
             clock_offset_ms: offset_ms(now),
+            wall_ms: now.wall_ms,
         };
-        model.inputs.held = remembered.held.iter().copied().collect();
+        let held = remembered.held.iter().copied();
+        model.inputs.held = held.filter(|place| model.waits_for_release(*place)).collect();
         model.read_all(now);
         model.derive_all(now, |_| None);
         model
@@ -157,6 +171,13 @@ impl Model {
     /// Counts the states that this model went through, from 1.
     pub fn serial(&self) -> u64 {
         self.serial
+    }
+
+    /// The moment, in milliseconds since 1970, that the states are derived for: the last event's. It follows the wall
+    /// clock, but does not go back with it by less than what counts as setting it: what a clock's discipline does must
+    /// not end and begin drains anew.
+    pub fn wall_ms(&self) -> i64 {
+        self.wall_ms
     }
 
     /// The tracker of a check.
@@ -184,8 +205,7 @@ impl Model {
 
     /// Applies one event. Everything that follows from it has happened when this returns.
     pub fn apply(&mut self, now: Now, event: Event) -> Outcome {
-        let mut pass =
-            Pass { now, cause: cause_of(&event), dirty: BTreeSet::new(), outcome: Outcome::default() };
+        let mut pass = self.begin(now, cause_of(&event));
         match event {
             Event::Observed { check, verdict } => self.observe(&mut pass, check, verdict),
             Event::Orders(file) => self.order(&mut pass, file),
@@ -199,11 +219,31 @@ impl Model {
         while let Some(service) = pass.dirty.pop_first() {
             self.settle_service(&mut pass, service);
         }
-        if !pass.outcome.is_empty() {
+        if !(pass.outcome.changes.is_empty() && pass.touched.is_empty()) {
             self.serial += 1;
         }
-        pass.outcome.serial = self.serial;
-        pass.outcome
+        Outcome { serial: self.serial, touched: pass.touched.into_iter().collect(), ..pass.outcome }
+    }
+
+    /// Moves to the event's moment.
+    fn begin(&mut self, now: Now, cause: &'static str) -> Pass {
+        let offset_ms = offset_ms(now);
+        let clock_set = (offset_ms - self.clock_offset_ms).abs() > CLOCK_STEP_MS;
+        if clock_set {
+            self.clock_offset_ms = offset_ms;
+            self.wall_ms = now.wall_ms;
+        }
+        self.wall_ms = self.wall_ms.max(now.wall_ms);
+        let now = Now { wall_ms: self.wall_ms, ..now };
+        Pass {
+            now,
+            cause,
+            clock_set,
+            first: None,
+            dirty: BTreeSet::new(),
+            touched: BTreeMap::new(),
+            outcome: Outcome::default(),
+        }
     }
 
     /// A fingerprint of the whole ordered state.
@@ -223,7 +263,8 @@ impl Model {
 
     fn observe(&mut self, pass: &mut Pass, check: CheckIndex, verdict: Verdict) {
         let Some(tracker) = self.trackers.get_mut(check as usize) else { return };
-        tracker.observe(pass.now.mono, verdict);
+        let turn = tracker.observe(pass.now.mono, verdict);
+        pass.first = turn.filter(|turn| turn.from == Level::Unprobed).map(|_| check);
         if let Some(runs) = self.runs.get_mut(check as usize) {
             *runs = runs.saturating_add(1);
         }
@@ -262,7 +303,6 @@ impl Model {
 
     fn load(&mut self, pass: &mut Pass, load: Load) {
         let old = std::mem::replace(self, Self::new(load, &Remembered::default(), pass.now));
-        self.serial = old.serial;
         self.take_over(&old);
         self.read_all(pass.now);
         let same_regions = self.plan.regions == old.plan.regions;
@@ -271,35 +311,12 @@ impl Model {
         let before = |name: &str| names.get(name).copied().filter(|_| same_regions);
         self.derive_all(pass.now, |name| before(name).map(|state| &**state));
         pass.outcome.changes.push(self.inputs.whole(&self.plan));
-        pass.outcome.touched = self.every_service().map(|service| (service, None)).collect();
+        pass.touched = self.every_service().map(|service| (service, None)).collect();
         for (index, (service, state)) in (0..).zip(self.plan.services.iter().zip(&self.states)) {
             pass.outcome.turns.extend(turns(index, before(&service.name), state, pass.cause));
         }
         // Nothing derived above depends on what is dirty; a second pass puts held places right.
         pass.dirty.extend(self.every_service());
-    }
-
-    /// Takes over from the model of the last configuration what is still the same under this one.
-    fn take_over(&mut self, old: &Self) {
-        let old_checks: BTreeMap<_, usize> = (old.plan.checks.iter().enumerate())
-            .map(|(index, check)| {
-                ((check.probe.as_str(), old.plan.region_name(check.region), check.address), index)
-            })
-            .collect();
-        for (index, check) in self.plan.checks.iter().enumerate() {
-            let key = (check.probe.as_str(), self.plan.region_name(check.region), check.address);
-            let Some(&known) = old_checks.get(&key) else { continue };
-            if let (Some(new), Some(old)) = (self.trackers.get_mut(index), old.trackers.get(known)) {
-                *new = old.clone().with_damping(new.damping());
-            }
-            self.runs[index] = old.runs.get(known).copied().unwrap_or(0);
-        }
-        let place = |(service, region): Place| -> Option<Place> {
-            let name = &old.plan.services.get(service as usize)?.name;
-            let region = self.plan.region(old.plan.region_name(region))?;
-            Some((self.plan.service(name)? as u32, region))
-        };
-        self.inputs.held = old.inputs.held.iter().copied().filter_map(place).collect();
     }
 
     fn wake_checks(&mut self, pass: &mut Pass) {
@@ -313,90 +330,22 @@ impl Model {
         pass.dirty.extend(self.storms.due(pass.now.mono).map(|place| place.0));
     }
 
-    /// Scheduled orders that begin or end now; all of them when somebody set the wall clock.
+    /// Scheduled orders that begin or end now. When somebody set the clock, any of them may, also such as had begun or
+    /// ended for good; and what is not to be kept beyond a moment is that for other moments of the monotonic clock.
     fn wake_orders(&mut self, pass: &mut Pass) {
-        let offset = offset_ms(pass.now);
-        let stepped = (offset - self.clock_offset_ms).abs() > CLOCK_STEP_MS;
-        if stepped {
-            self.clock_offset_ms = offset;
+        let before = pass.dirty.len();
+        if pass.clock_set {
+            if is_scheduled(&self.inputs.orders) {
+                pass.dirty.extend(self.every_service());
+            }
+        } else {
+            let due = self.scheduled.iter().take_while(|(at_ms, _)| *at_ms <= pass.now.wall_ms);
+            pass.dirty.extend(due.map(|(_, service)| *service));
         }
-        let due = |at_ms: i64| stepped || at_ms <= pass.now.wall_ms;
-        let due: Vec<u32> =
-            self.scheduled.iter().take_while(|(at_ms, _)| due(*at_ms)).map(|(_, s)| *s).collect();
-        pass.dirty.extend(&due);
-        if !due.is_empty() && pass.outcome.changes.is_empty() {
+        if pass.dirty.len() > before && pass.outcome.changes.is_empty() {
             pass.outcome.changes.push(Change::Clock);
             pass.cause = "schedule";
         }
-    }
-
-    /// Derives one service anew, once its put-off turns and held places are right.
-    fn settle_service(&mut self, pass: &mut Pass, service: u32) {
-        self.weigh_turns(pass, service);
-        self.hold_failed(pass, service);
-        let Some(state) = derive(&self.plan, &self.inputs, service, pass.now.wall_ms, self.state(service))
-        else {
-            return;
-        };
-        let Some(known) = self.states.get_mut(service as usize) else { return };
-        if **known == state {
-            return;
-        }
-        self.scheduled.retain(|(_, other)| *other != service);
-        self.scheduled.extend(state.next_change_ms().map(|at_ms| (at_ms, service)));
-        let before = std::mem::replace(known, Arc::new(state));
-        let new_turns = turns(service, Some(&before), known, pass.cause);
-        pass.outcome.turns.extend(new_turns);
-        if !pass.outcome.touched.iter().any(|(known, _)| *known == service) {
-            pass.outcome.touched.push((service, Some(before)));
-        }
-    }
-
-    /// Puts off what looks more like a fault of the prober than of the regions, and ends what waited long enough.
-    fn weigh_turns(&mut self, pass: &mut Pass, service: u32) {
-        let regions: Vec<RegionId> = self.plan.region_ids().collect();
-        let trackers = &self.trackers;
-        let runs = &self.runs;
-        let evident = |check: CheckIndex| {
-            let first = runs.get(check as usize).is_some_and(|&runs| runs <= 1);
-            first || trackers.get(check as usize).is_some_and(Tracker::explicit)
-        };
-        let known = self.states.get(service as usize).cloned();
-        for region in regions {
-            let place = (service, region);
-            let Some(state) = known.as_ref().and_then(|state| state.regions.get(region.index())?.as_ref())
-            else {
-                continue;
-            };
-            let verdict = self.storms.weigh(&self.plan, &self.inputs, place, state, &evident, pass.now.mono);
-            if let Some(frozen) = verdict {
-                match frozen.clone() {
-                    Some(frozen) => drop(self.inputs.put_off.insert(place, frozen)),
-                    None => drop(self.inputs.put_off.remove(&place)),
-                }
-                pass.outcome.changes.push(Change::PutOff { place, frozen });
-            }
-        }
-    }
-
-    /// After a failure a region with manual failback waits for its release.
-    fn hold_failed(&mut self, pass: &mut Pass, service: u32) {
-        for region in self.plan.region_ids() {
-            let place = (service, region);
-            let manual = self.plan.manual_failback.get(region.index()).copied().unwrap_or(false);
-            if manual && !self.inputs.held.contains(&place) && self.failed(place) {
-                self.inputs.held.insert(place);
-                pass.outcome.changes.push(Change::Held { place, held: true });
-            }
-        }
-    }
-
-    /// Whether the checks of a place have failed, put-off turns aside.
-    fn failed(&self, place: Place) -> bool {
-        let Some(service) = self.plan.services.get(place.0 as usize) else { return false };
-        let Some(Some(listed)) = service.regions.get(place.1.index()) else { return false };
-        !self.inputs.put_off.contains_key(&place)
-            && sum_up(&self.plan, &self.inputs, service, listed).state == Probed::Failed
     }
 
     fn read_all(&mut self, now: Now) {
@@ -432,31 +381,14 @@ impl Model {
 struct Pass {
     now: Now,
     cause: &'static str,
+    /// Whether somebody set the wall clock since the last event.
+    clock_set: bool,
+    /// The check whose first result this is.
+    first: Option<CheckIndex>,
     dirty: BTreeSet<u32>,
+    /// Becomes [`Outcome::touched`].
+    touched: BTreeMap<u32, Option<Arc<ServiceState>>>,
     outcome: Outcome,
-}
-
-/// When checks say something else by themselves.
-#[derive(Clone, Debug, Default)]
-struct Wakes {
-    by_time: BTreeSet<(Mono, CheckIndex)>,
-    by_check: BTreeMap<CheckIndex, Mono>,
-}
-
-impl Wakes {
-    fn first(&self) -> Option<(Mono, CheckIndex)> {
-        self.by_time.first().copied()
-    }
-
-    fn set(&mut self, check: CheckIndex, at: Option<Mono>) {
-        if let Some(old) = self.by_check.remove(&check) {
-            self.by_time.remove(&(old, check));
-        }
-        if let Some(at) = at {
-            self.by_check.insert(check, at);
-            self.by_time.insert((at, check));
-        }
-    }
 }
 
 fn cause_of(event: &Event) -> &'static str {
@@ -467,6 +399,12 @@ fn cause_of(event: &Event) -> &'static str {
         Event::Load(_) => "load",
         Event::Tick => "time",
     }
+}
+
+/// Whether any order begins or ends at a set time.
+fn is_scheduled(orders: &AdminFile) -> bool {
+    let forces = orders.forces.iter().map(|(entry, _)| entry);
+    orders.drains.iter().chain(forces).any(|entry| entry.from_ms.or(entry.until_ms).is_some())
 }
 
 fn offset_ms(now: Now) -> i64 {
@@ -481,23 +419,6 @@ fn reading_of(tracker: &Tracker, now: Mono) -> Reading {
         Settled::Warming => Some(Unrest::Warming),
     };
     Reading { level: tracker.level(), unrest }
-}
-
-fn turns(
-    service: u32,
-    before: Option<&Arc<ServiceState>>,
-    after: &ServiceState,
-    cause: &'static str,
-) -> Vec<Turn> {
-    let Some(before) = before else { return Vec::new() };
-    let pairs = after.table.regions().zip(before.regions.iter().zip(&after.regions));
-    let turned = pairs.filter_map(|(region, pair)| match pair {
-        (Some(old), Some(new)) if old.state() != new.state() => {
-            Some(Turn { service, region, from: old.state(), to: new.state(), cause })
-        }
-        _ => None,
-    });
-    turned.collect()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::inputs::Place;
 use crate::config::{Answers, Config, Per};
 use crate::health::Impact;
 use crate::region::{AllDown, RegionId};
@@ -124,15 +125,25 @@ impl Plan {
         self.services.iter().position(|service| service.name == name)
     }
 
+    /// What a service has in a region; absent: nothing.
+    pub fn at(&self, (service, region): Place) -> Option<&RegionPlan> {
+        self.services.get(service as usize)?.regions.get(region.index())?.as_ref()
+    }
+
+    /// The same service in the same region, by their names, in another plan.
+    pub fn translate(&self, (service, region): Place, to: &Self) -> Option<Place> {
+        let service = to.service(&self.services.get(service as usize)?.name)?;
+        Some((service as u32, to.region(self.region_name(region))?))
+    }
+
     /// For each check, the services that depend on it.
     pub fn dependents(&self) -> Vec<Vec<u32>> {
         let mut dependents = vec![Vec::new(); self.checks.len()];
         for (index, service) in (0..).zip(&self.services) {
             for check in service.checks() {
-                if let Some(list) = dependents.get_mut(check as usize) {
-                    if list.last() != Some(&index) {
-                        list.push(index);
-                    }
+                let list = dependents.get_mut(check as usize);
+                if let Some(list) = list.filter(|list| list.last() != Some(&index)) {
+                    list.push(index);
                 }
             }
         }

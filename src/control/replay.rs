@@ -1,17 +1,21 @@
 //! Recorded decisions, computed again: as they were, to prove them; or under another configuration or a drain more, to
 //! see who would have moved.
+//!
+//! Time passes from line to line: what a scheduled order of another configuration would have begun or ended between two
+//! lines shows at the second one. What rests on results as they came (cooldowns, waiting for a release, put-off turns)
+//! is taken from the record, not lived through anew.
+
+mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::derive::{ServiceState, derive};
-use super::inputs::{Change, Inputs, Place, Reading};
-use super::journal::{Homes, Line, Served, feed, hex, homes};
-use super::plan::{Check, CheckIndex, Plan};
-use crate::config::admin::Entry;
+use self::run::Run;
+use super::inputs::Change;
+use super::journal::{Homes, Line, Served, feed, hex};
+use super::plan::Plan;
 
 /// What is different from what was recorded.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +33,7 @@ pub struct Report {
     pub lines: u64,
     /// Decisions computed again.
     pub decisions: u64,
-    /// Lines that could not be used, with the reason.
+    /// Lines that could not be used or are not as they were written, with the reason.
     pub unusable: Vec<String>,
     /// Where the result differs from the record.
     pub differences: Vec<Difference>,
@@ -37,13 +41,16 @@ pub struct Report {
     pub digest: String,
 }
 
-/// The users of one home would have got something else from one line on.
+/// The users of one home would have got something else.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// The line's serial.
+    /// The serial of the line from which on.
     pub serial: u64,
     /// Its moment.
     pub at: String,
+    /// The moment of the line that ended it; absent: it holds to the end, or is one of a record against itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
     /// The service.
     pub service: String,
     /// The home region.
@@ -58,8 +65,11 @@ pub struct Difference {
 #[derive(Debug)]
 pub struct Replay {
     recorded: Run,
+    /// The serial of the last line; absent before the first plan.
+    serial: Option<u64>,
     other: Option<Run>,
-    told: BTreeMap<(String, String), (Option<Served>, Option<Served>)>,
+    /// Differences that hold at present, by service and home: their positions in the report.
+    open: BTreeMap<(String, String), usize>,
     report: Report,
     hash: Sha256,
 }
@@ -71,8 +81,9 @@ impl Replay {
         let nothing = instead.is_none() && drains.is_empty();
         Self {
             recorded: Run::default(),
-            other: (!nothing).then(|| Run { instead, drains, ..Run::default() }),
-            told: BTreeMap::new(),
+            serial: None,
+            other: (!nothing).then(|| Run::new(instead, drains)),
+            open: BTreeMap::new(),
             report: Report::default(),
             hash: Sha256::new(),
         }
@@ -81,17 +92,22 @@ impl Replay {
     /// Takes the next line.
     pub fn line(&mut self, line: &Line) {
         self.report.lines += 1;
-        if self.recorded.plan.is_none()
-            && !line.changes.iter().any(|change| matches!(change, Change::Plan { .. }))
-        {
-            self.report.unusable.push(format!("serial {}: no plan has been recorded before it", line.serial));
+        let loads = line.changes.iter().any(|change| matches!(change, Change::Plan { .. }));
+        if self.serial.is_none() && !loads {
+            self.unusable(line, "no plan has been recorded before it");
             return;
         }
-        self.recorded.take(line);
-        self.verify(line);
+        self.follow(line);
+        let decided = self.recorded.take(line);
+        self.report.decisions += decided
+            .keys()
+            .filter_map(|service| self.recorded.at(*service))
+            .map(|h| h.len() as u64)
+            .sum::<u64>();
+        self.verify(line, &decided);
         if let Some(other) = &mut self.other {
-            other.take(line);
-            self.compare(line);
+            let others = other.take(line);
+            self.compare(line, loads, &decided, &others);
         }
     }
 
@@ -101,69 +117,110 @@ impl Replay {
         self.report
     }
 
+    /// Serials count up by one; a geo file's line has that of the line before, and a start may begin anywhere.
+    fn follow(&mut self, line: &Line) {
+        let last = self.serial.replace(line.serial);
+        let step = if line.cause == "geo" { 0 } else { 1 };
+        if last.is_some_and(|last| last + step != line.serial) && line.cause != "start" {
+            self.unusable(line, "it does not follow the line before it: lines are missing");
+        }
+    }
+
     /// Holds what was recorded against what the recorded inputs give.
-    fn verify(&mut self, line: &Line) {
-        let Some(plan) = self.recorded.plan.clone() else { return };
-        let states = self.recorded.derive_all(&plan, line.at_ms);
-        self.report.decisions += states.iter().map(|state| state.homes.len() as u64).sum::<u64>();
-        let now: Vec<Homes> = (0..).zip(&states).map(|(index, state)| homes(&plan, index, state)).collect();
-        for (index, homes) in (0..).zip(&now) {
-            feed(&mut self.hash, &plan, index, homes);
+    fn verify(&mut self, line: &Line, decided: &BTreeMap<u32, Option<Homes>>) {
+        let known = self.report.differences.len();
+        let mut digest = line.begin_digest();
+        for (service, _) in decided {
+            let plan = self.recorded.plan();
+            let name = plan.services.get(*service as usize).map_or("", |service| &*service.name);
+            let Some(homes) = self.recorded.at(*service) else { continue };
+            feed(&mut digest, name, homes);
+            feed(&mut self.hash, name, homes);
         }
         for touched in &line.touched {
-            let replayed = plan.service(&touched.service).and_then(|index| now.get(index));
+            let replayed = self.recorded.of(&touched.service).cloned().unwrap_or_default();
             for (home, recorded) in &touched.after {
-                let replayed = replayed.and_then(|homes| homes.get(home));
+                let replayed = replayed.get(home);
                 if replayed != Some(recorded) {
                     self.differ(line, (&touched.service, home), Some(recorded), replayed);
                 }
             }
         }
-        let before: Vec<Homes> = std::mem::replace(&mut self.recorded.last, now);
-        self.verify_digest(line, &plan, &before);
-    }
-
-    /// The digest covers services that the line does not spell out.
-    fn verify_digest(&mut self, line: &Line, plan: &Plan, before: &[Homes]) {
-        let loaded = line.changes.iter().any(|change| matches!(change, Change::Plan { .. }));
-        let mut hash = Sha256::new();
-        for (index, homes) in self.recorded.last.iter().enumerate() {
-            if loaded || before.get(index) != Some(homes) {
-                feed(&mut hash, plan, index as u32, homes);
-            }
-        }
-        if hex(&hash.finalize()) != line.digest && self.report.differences.is_empty() {
-            let text = "the digest of its decisions is another one";
-            self.report.unusable.push(format!("serial {}: {text}", line.serial));
-        }
-    }
-
-    /// Holds the other run against the recorded one, and tells each difference when it begins or changes.
-    fn compare(&mut self, line: &Line) {
-        let Some(run) = &self.other else { return };
-        let (Some(plan), Some(other_plan)) = (self.recorded.plan.clone(), run.plan.clone()) else { return };
-        let states = run.derive_all(&other_plan, line.at_ms);
-        let other: Vec<Homes> =
-            (0..).zip(&states).map(|(index, state)| homes(&other_plan, index, state)).collect();
-        let by_name = |plan: &Plan, all: &[Homes]| -> BTreeMap<(String, String), Served> {
-            let services = plan.services.iter().zip(all);
-            let each = services.flat_map(|(service, homes)| {
-                homes.iter().map(|(home, served)| ((service.name.clone(), home.clone()), served.clone()))
-            });
-            each.collect()
+        let before = |touched: &super::journal::Touched| {
+            let position = self.recorded.plan().service(&touched.service);
+            let before = position.and_then(|service| decided.get(&(service as u32)));
+            before.is_some_and(|before| *before == touched.before)
         };
-        let recorded = by_name(&plan, &self.recorded.last);
-        let replayed = by_name(&other_plan, &other);
-        let keys: BTreeSet<_> = recorded.keys().chain(replayed.keys()).cloned().collect();
-        for key in keys {
-            let pair = (recorded.get(&key).cloned(), replayed.get(&key).cloned());
-            if same_answer(pair.0.as_ref(), pair.1.as_ref()) {
-                self.told.remove(&key);
-            } else if self.told.get(&key) != Some(&pair) {
-                self.differ(line, (&key.0, &key.1), pair.0.as_ref(), pair.1.as_ref());
-                self.told.insert(key, pair);
+        if self.report.differences.len() > known {
+            return;
+        }
+        if line.touched.len() + line.more != decided.len() {
+            self.unusable(line, "it tells of more decisions or of fewer than changed");
+        } else if !line.touched.iter().all(before) {
+            self.unusable(line, "what it says of the decisions before it is not what they were");
+        } else if hex(&digest.finalize()) != line.digest {
+            self.unusable(line, "its digest is another one: it is not as it was written");
+        }
+    }
+
+    /// Holds the other run against the recorded one where either moved, and tells each difference when it begins.
+    fn compare(
+        &mut self,
+        line: &Line,
+        loads: bool,
+        decided: &BTreeMap<u32, Option<Homes>>,
+        others: &BTreeMap<u32, Option<Homes>>,
+    ) {
+        let Some(other) = &self.other else { return };
+        let name = |plan: &Plan, service: &u32| Some(plan.services.get(*service as usize)?.name.clone());
+        let of_record = decided.keys().filter_map(|service| name(self.recorded.plan(), service));
+        let of_other = others.keys().filter_map(|service| name(other.plan(), service));
+        let mut services: BTreeSet<String> = of_record.chain(of_other).collect();
+        if loads {
+            services.extend(self.open.keys().map(|(service, _)| service.clone()));
+        }
+        let none = Homes::new();
+        let mut pairs = Vec::new();
+        for service in services {
+            let recorded = self.recorded.of(&service).unwrap_or(&none);
+            let replayed = other.of(&service).unwrap_or(&none);
+            let open = self.open.keys().filter(|(open, _)| loads && *open == service).map(|(_, home)| home);
+            let homes: BTreeSet<&String> = recorded.keys().chain(replayed.keys()).chain(open).collect();
+            for home in homes {
+                let pair = (recorded.get(home).cloned(), replayed.get(home).cloned());
+                pairs.push(((service.clone(), home.clone()), pair));
             }
         }
+        for (key, (recorded, replayed)) in pairs {
+            self.note(line, key, recorded.as_ref(), replayed.as_ref());
+        }
+    }
+
+    /// Ends a difference that no longer is the one that it was, and begins one where there is one.
+    fn note(
+        &mut self,
+        line: &Line,
+        key: (String, String),
+        recorded: Option<&Served>,
+        replayed: Option<&Served>,
+    ) {
+        if let Some(&position) = self.open.get(&key) {
+            let Some(open) = self.report.differences.get_mut(position) else { return };
+            if same_answer(open.recorded.as_ref(), recorded) && same_answer(open.replayed.as_ref(), replayed)
+            {
+                return;
+            }
+            open.until = Some(line.at.clone());
+            self.open.remove(&key);
+        }
+        if !same_answer(recorded, replayed) {
+            self.differ(line, (&key.0, &key.1), recorded, replayed);
+            self.open.insert(key, self.report.differences.len() - 1);
+        }
+    }
+
+    fn unusable(&mut self, line: &Line, why: &str) {
+        self.report.unusable.push(format!("serial {}: {why}", line.serial));
     }
 
     fn differ(
@@ -176,6 +233,7 @@ impl Replay {
         self.report.differences.push(Difference {
             serial: line.serial,
             at: line.at.clone(),
+            until: None,
             service: of.0.to_owned(),
             home: of.1.to_owned(),
             recorded: recorded.cloned(),
@@ -191,109 +249,4 @@ fn same_answer(a: Option<&Served>, b: Option<&Served>) -> bool {
         (None, None) => true,
         _ => false,
     }
-}
-
-/// Inputs folded from the lines, under the recorded plan or another.
-#[derive(Debug, Default)]
-struct Run {
-    /// Use this plan instead of recorded ones.
-    instead: Option<Plan>,
-    /// Drain these as well.
-    drains: Vec<String>,
-    /// The recorded plan that the lines' positions refer to.
-    recorded: Plan,
-    plan: Option<Arc<Plan>>,
-    inputs: Inputs,
-    last: Vec<Homes>,
-}
-
-impl Run {
-    /// Folds a line's changes.
-    fn take(&mut self, line: &Line) {
-        for change in &line.changes {
-            let reordered = matches!(change, Change::Plan { .. } | Change::Orders(_));
-            let Some(change) = self.translate(change) else { continue };
-            let plan = self.plan.clone().unwrap_or_default();
-            if let Some(plan) = self.inputs.fold(change, &plan) {
-                self.plan = Some(Arc::new(plan));
-            }
-            if reordered {
-                self.add_drains();
-            }
-        }
-    }
-
-    /// A recorded change as it reads under this run's plan: by names, since positions differ.
-    fn translate(&mut self, change: &Change) -> Option<Change> {
-        let Some(instead) = &self.instead else { return Some(change.clone()) };
-        if let Change::Plan { plan, .. } = change {
-            self.recorded = (**plan).clone();
-        }
-        let recorded = &self.recorded;
-        let place = |place: &Place| translate_place(recorded, instead, *place);
-        Some(match change {
-            Change::Plan { readings, held, put_off, orders, .. } => Change::Plan {
-                plan: Box::new(instead.clone()),
-                readings: translate_readings(recorded, instead, readings),
-                held: held.iter().filter_map(place).collect(),
-                put_off: put_off
-                    .iter()
-                    .filter_map(|(at, frozen)| Some((place(at)?, frozen.clone())))
-                    .collect(),
-                orders: orders.clone(),
-            },
-            Change::Reading { check, reading } => {
-                let check = translate_check(recorded, instead, *check)?;
-                Change::Reading { check, reading: *reading }
-            }
-            Change::Held { place: at, held } => Change::Held { place: place(at)?, held: *held },
-            Change::PutOff { place: at, frozen } => {
-                Change::PutOff { place: place(at)?, frozen: frozen.clone() }
-            }
-            Change::Orders(_) | Change::Clock => change.clone(),
-        })
-    }
-
-    fn add_drains(&mut self) {
-        let Some(plan) = &self.plan else { return };
-        let regions = self.drains.iter().filter_map(|name| plan.region(name));
-        let drains = regions.map(|region| Entry {
-            line: 0,
-            region,
-            service: None,
-            from_ms: None,
-            until_ms: None,
-            reason: "replay".to_owned(),
-        });
-        self.inputs.orders.drains.extend(drains);
-    }
-
-    fn derive_all(&self, plan: &Plan, at_ms: i64) -> Vec<ServiceState> {
-        (0..plan.services.len() as u32)
-            .filter_map(|index| derive(plan, &self.inputs, index, at_ms, None))
-            .collect()
-    }
-}
-
-fn translate_check(from: &Plan, to: &Plan, check: CheckIndex) -> Option<CheckIndex> {
-    let check = from.checks.get(check as usize)?;
-    let region = to.region(from.region_name(check.region))?;
-    let same = |other: &Check| other.key() == (check.probe.as_str(), region, check.address);
-    to.checks.iter().position(same).map(|index| index as CheckIndex)
-}
-
-fn translate_readings(from: &Plan, to: &Plan, readings: &[Reading]) -> Vec<Reading> {
-    let mut translated = vec![Reading::default(); to.checks.len()];
-    for (check, reading) in (0..).zip(readings) {
-        let to = translate_check(from, to, check);
-        if let Some(slot) = to.and_then(|check| translated.get_mut(check as usize)) {
-            *slot = *reading;
-        }
-    }
-    translated
-}
-
-fn translate_place(from: &Plan, to: &Plan, (service, region): Place) -> Option<Place> {
-    let service = to.service(&from.services.get(service as usize)?.name)?;
-    Some((service as u32, to.region(from.region_name(region))?))
 }

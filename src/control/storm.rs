@@ -28,6 +28,20 @@ pub struct Storms {
 }
 
 impl Storms {
+    /// The same under another plan, in which `place` says where a place is found.
+    pub fn translate(&self, place: impl Fn(Place) -> Option<Place>) -> Self {
+        let mut other = Self::default();
+        for (&service, turned) in &self.turned {
+            for (&region, &at) in turned {
+                if let Some((service, region)) = place((service, region)) {
+                    other.turned.entry(service).or_default().insert(region, at);
+                }
+            }
+        }
+        other.waiting = self.waiting.iter().filter_map(|(at, until)| Some((place(*at)?, *until))).collect();
+        other
+    }
+
     /// When the next put-off turn is looked at again.
     pub fn next_deadline(&self) -> Option<Mono> {
         self.waiting.values().min().copied()

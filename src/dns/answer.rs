@@ -120,7 +120,7 @@ impl ServiceAnswers {
 
     /// Whether the service says anything to such a question. Never depends on who asks: a family is listed by every
     /// region or by none.
-    pub(super) const fn covers(&self, qtype: u16) -> bool {
+    pub const fn covers(&self, qtype: u16) -> bool {
         match qtype {
             TYPE_A => self.a || self.every,
             TYPE_AAAA => self.aaaa || self.every,

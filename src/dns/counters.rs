@@ -221,6 +221,11 @@ impl Worker {
         Self { counters: Arc::new(Counters::new()) }
     }
 
+    /// A worker for questions that nobody counts decisions of: without the half megabyte of counters for them.
+    pub fn uncounted() -> Self {
+        Self { counters: Arc::default() }
+    }
+
     /// The reading end, for metrics.
     pub fn shared(&self) -> Arc<Counters> {
         Arc::clone(&self.counters)

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
-use super::{Inner, Operator, geo_in_use, invalid, lost, specs, stopping};
+use super::super::probing::specs;
+use super::{Inner, Operator, geo_in_use, invalid, lost, stopping};
 use crate::config::Config;
 use crate::config::admin::AdminFile;
 use crate::control::desk::Message;
@@ -71,10 +72,7 @@ impl Operator {
         // A file that was refused may be valid under this configuration.
         inner.admin.look_again();
         let specs = specs(&loaded.config, &loaded.plan);
-        let old = self.probing.lock().take();
-        if let Some((_, prober)) = old {
-            prober.stop().await;
-        }
+        self.probing.stop().await;
         let generation = loaded.generation;
         let text = format!("configuration {generation} is in force");
         let loaded = Box::new(loaded);

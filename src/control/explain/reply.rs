@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use domain::base::iana::Rtype;
+use domain::base::opt::ClientSubnet;
 use domain::base::{Message, ParsedRecord};
 use domain::rdata::AllRecordData;
 
@@ -10,6 +11,9 @@ use crate::region::geo::Subnet;
 
 /// Type CNAME.
 pub(super) const CNAME: u16 = 5;
+
+/// Type ANY.
+pub(super) const ANY: u16 = 255;
 
 /// What an answer says.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +23,8 @@ pub(super) struct Reply {
     pub(super) answers: Vec<String>,
     /// The lowest TTL of the answer section, in seconds.
     pub(super) ttl: Option<u32>,
+    /// The scope that came back with a client subnet, in bits.
+    pub(super) scope: Option<u8>,
 }
 
 /// A type's name; `TYPE123` for one without.
@@ -51,6 +57,8 @@ pub(super) fn query(wire: &[u8], rtype: u16, subnet: Option<Subnet>) -> Vec<u8> 
 pub(super) fn read(bytes: &[u8]) -> Reply {
     let Ok(message) = Message::from_octets(bytes) else { return Reply::default() };
     let mut reply = Reply { rcode: message.header().rcode().to_string(), ..Reply::default() };
+    let option = message.opt().and_then(|opt| opt.opt().iter::<ClientSubnet>().flatten().next());
+    reply.scope = option.map(|option| option.scope_prefix_len());
     let Ok(section) = message.answer() else { return reply };
     for record in section.flatten() {
         let ttl = record.ttl().as_secs();

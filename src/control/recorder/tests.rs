@@ -15,11 +15,11 @@ fn model() -> Model {
 }
 
 fn delta(model: &Model, text: &str) -> Line {
-    Line::new(model, &Outcome::default(), NOW, "probe", text.to_owned())
+    Line::new(model, &Outcome::default(), "probe", text.to_owned())
 }
 
 fn whole(model: &Model, cause: &str) -> Line {
-    Line::whole(model, NOW, cause, String::new())
+    Line::whole(model, cause, String::new())
 }
 
 fn wait_until(what: &str, condition: impl Fn() -> bool) {
