@@ -94,19 +94,19 @@ async fn serve(config: Config, config_path: PathBuf) -> ExitCode {
         Err(error) => return failed(&error),
     };
     let reloads = tokio::spawn(reload_on(hangups, Arc::clone(node.operator())));
-    tokio::select! {
-        () = ends.told() => {}
-        () = open_and_stay(&node) => {}
-    }
+    let told = async {
+        let mut told = std::pin::pin!(ends.told());
+        tokio::select! {
+            () = &mut told => return,
+            () = node.open_when_ready() => {}
+        }
+        told.await;
+    };
+    told.await;
     tracing::info!("ending");
     reloads.abort();
     node.stop().await;
     ExitCode::SUCCESS
-}
-
-async fn open_and_stay(node: &Node) {
-    node.open_when_ready().await;
-    std::future::pending::<()>().await;
 }
 
 /// Signals that come during a reload are one more reload after it, however many they are.
