@@ -28,8 +28,9 @@ const EXAMPLES: &str = "Examples:
   waypost explain www.gslb.example.com --client 114.114.114.0/24
   waypost drain cn --reason 'database upgrade' --for 2h
 
-Exit codes: 0 done; 1 checked and found bad; 2 usage; 3 server unreachable; 4 not permitted; 7 refused by the guard;
-78 unusable configuration at start. WAYPOST_TOKEN is sent to the server as a bearer token.";
+Exit codes: 0 done; 1 checked and found bad; 2 usage; 3 server unreachable; 4 not permitted; \
+7 refused by the guard; 78 unusable configuration at start. \
+WAYPOST_TOKEN is sent to the server as a bearer token.";
 
 /// A verb.
 #[derive(Clone, Debug, Subcommand)]
@@ -119,7 +120,7 @@ pub struct Explain {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ClapArgs)]
 #[command(after_help = "Examples:
   waypost status
-  waypost status --check           one line, for a monitoring system: exits 0 when all regions are healthy, else 1
+  waypost status --check           exits 0 when all regions are healthy, else 1
   waypost status --json | jq .regions.cn.state")]
 pub struct Status {
     /// One line and an exit code, for a monitoring system
@@ -134,8 +135,8 @@ pub struct Status {
   waypost drain cn --reason 'network work' --from 2026-12-01T04:00:00Z --for 2h
   waypost drain cn --service '*.shop.example.com' --dry-run
 
-Shows what moves. The guard refuses (exit 7) to take out the last able region of a service, or to load the others
-beyond their capacity; --force goes past it.")]
+Shows what moves. The guard refuses (exit 7) to take out the last able region of a service, \
+or to load the others beyond their capacity; --force goes past it.")]
 pub struct Drain {
     /// The region
     pub region: String,
@@ -174,7 +175,8 @@ pub struct OrderArgs {
   waypost undrain cn --service '*.shop.example.com'
   waypost unforce eu --dry-run
 
-Undoes exactly what was ordered for that region and that glob; where a wider order still holds, says which (exit 1).")]
+Undoes exactly what was ordered for that region and that glob; where a wider order still holds, \
+says which (exit 1).")]
 pub struct Undo {
     /// The region
     pub region: String,
@@ -263,7 +265,8 @@ pub struct Reload {
   waypost replay state/journal.jsonl --drain cn           who would have moved
   waypost replay state/journal.jsonl --config new.toml    under another configuration
 
-Exits 1 when anything differs. With --config the named configuration takes the place of the recorded ones.")]
+Exits 1 when anything differs. With --config the named configuration takes the place of the \
+recorded ones.")]
 pub struct Replay {
     /// The journal
     pub journal: PathBuf,

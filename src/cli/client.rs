@@ -17,7 +17,7 @@ use crate::control::preview::Preview;
 use crate::serve::admin::USER_HEADER;
 
 /// Where a server listens when no configuration says otherwise.
-const DEFAULT_SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8953);
+pub(super) const DEFAULT_SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8953);
 
 /// How long a connection may take.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(3);
@@ -128,12 +128,28 @@ fn address(context: &Context) -> Result<(String, String), Failure> {
         return Ok((DEFAULT_SERVER.to_string(), "the usual one: there is no configuration here".to_owned()));
     }
     let path = context.config_path()?;
-    let config = load::parse(&read_text(&path)?, &path).map_err(|errors| {
-        let hint = "`admin.listen` in it says where the server is; --server HOST:PORT does without it";
-        Failure::new(Exit::BAD, format!("the configuration is invalid:\n{}", errors.text)).hint(hint)
-    })?;
-    let listen = reachable(config.admin.listen);
-    Ok((listen.to_string(), format!("`admin.listen` of {}", path.display())))
+    let text = read_text(&path)?;
+    let listen = match load::parse(&text, &path) {
+        Ok(config) => config.admin.listen,
+        // The server that runs may not be kept from its operator by a file that is being worked on.
+        Err(errors) => listen_in(&text).ok_or_else(|| {
+            let hint = "`admin.listen` in it says where the server is; --server HOST:PORT does without it";
+            Failure::new(Exit::BAD, format!("the configuration is invalid:\n{}", errors.text)).hint(hint)
+        })?,
+    };
+    Ok((reachable(listen).to_string(), format!("`admin.listen` of {}", path.display())))
+}
+
+/// `admin.listen` of a configuration that is invalid elsewhere; absent when it can't be made out.
+fn listen_in(text: &str) -> Option<SocketAddr> {
+    let document: toml_edit::DocumentMut = text.parse().ok()?;
+    match document.get("admin") {
+        None => Some(DEFAULT_SERVER),
+        Some(admin) => match admin.as_table_like()?.get("listen") {
+            None => Some(DEFAULT_SERVER),
+            Some(listen) => listen.as_str()?.parse().ok(),
+        },
+    }
 }
 
 /// A wildcard is reached over loopback.
@@ -223,6 +239,15 @@ mod tests {
         assert_eq!(at("0.0.0.0:8953"), "127.0.0.1:8953");
         assert_eq!(at("[::]:8953"), "[::1]:8953");
         assert_eq!(at("192.0.2.1:80"), "192.0.2.1:80");
+    }
+
+    #[test]
+    fn a_configuration_that_is_wrong_elsewhere_still_says_where_the_server_is() {
+        let at = |text: &str| listen_in(text).map(|listen| listen.to_string());
+        assert_eq!(at("[admin]\nlisten = \"127.0.0.9:1\"\nnonsense = 1\n").as_deref(), Some("127.0.0.9:1"));
+        assert_eq!(at("nonsense = 1\n").as_deref(), Some("127.0.0.1:8953"));
+        assert_eq!(at("[admin]\nlisten = 7\n"), None);
+        assert_eq!(at("[admin\n"), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::{Context, Exit, Failure, Said, args, json_line, offline};
 use crate::control::Clock;
 use crate::control::explain::Client;
 use crate::control::geo_source;
+use crate::region::geo::Subnet;
 use crate::serve::admin::parse_client;
 
 #[derive(Debug, Serialize)]
@@ -33,10 +34,12 @@ pub(super) fn run(context: &Context, args: &args::Geo) -> Result<Said, Failure> 
     };
     let loaded = geo_source::load(geo, &config, offline::options(Clock::start().now()))
         .map_err(|refusal| Failure::new(Exit::BAD, format!("{}: {refusal}", geo.database.display())))?;
-    let (subnet, source) = match client {
-        Client::Subnet(subnet) => (Some(subnet), subnet.addr),
-        Client::Address(address) => (None, address),
+    // An address is placed as the longest subnet there is: the scope then says how far around it nothing changes.
+    let subnet = match client {
+        Client::Subnet(subnet) => subnet,
+        Client::Address(addr) => Subnet { addr, source: if addr.is_ipv4() { 32 } else { 128 } },
     };
+    let (subnet, source) = (Some(subnet), subnet.addr);
     let located = loaded.table.locate(subnet, source);
     let report = Report {
         client: args.client.clone(),

@@ -4,7 +4,7 @@ pub mod args;
 mod check;
 mod client;
 mod completions;
-pub mod demo;
+mod demo;
 mod explain;
 mod geo;
 pub mod node;
@@ -13,6 +13,7 @@ pub mod operator;
 mod orders;
 mod preview;
 mod probe;
+pub mod probing;
 mod reload;
 mod replay;
 pub mod serve;
@@ -134,24 +135,32 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let context = Context { config: args.config, server: args.server, json: args.json };
-    let said = match args.verb {
-        Verb::Serve => return serve::run(&context),
-        Verb::Demo(demo) => return demo::run(&demo, context.server.as_deref()),
-        Verb::Check => check::run(&context),
-        Verb::Explain(explain) => explain::run(&context, &explain),
-        Verb::Status(status) => status::run(&context, &status),
-        Verb::Drain(drain) => orders::drain(&context, drain),
-        Verb::Undrain(undo) => orders::undrain(&context, undo),
-        Verb::Force(force) => orders::force(&context, force),
-        Verb::Unforce(undo) => orders::unforce(&context, undo),
-        Verb::Release(release) => orders::release(&context, release),
-        Verb::Probe(probe) => probe::run(&context, probe),
-        Verb::Reload(reload) => reload::run(&context, &reload),
-        Verb::Replay(replay) => replay::run(&context, &replay),
-        Verb::Geo(geo) => geo::run(&context, &geo),
+    match args.verb {
+        Verb::Serve => serve::run(&context),
+        Verb::Demo(demo) => demo::run(&context, &demo),
+        verb => say(perform(&context, verb), context.json).into(),
+    }
+}
+
+/// Carries out a verb that ends by itself.
+fn perform(context: &Context, verb: Verb) -> Result<Said, Failure> {
+    match verb {
+        Verb::Check => check::run(context),
+        Verb::Explain(explain) => explain::run(context, &explain),
+        Verb::Status(status) => status::run(context, &status),
+        Verb::Drain(drain) => orders::drain(context, drain),
+        Verb::Undrain(undo) => orders::undrain(context, undo),
+        Verb::Force(force) => orders::force(context, force),
+        Verb::Unforce(undo) => orders::unforce(context, undo),
+        Verb::Release(release) => orders::release(context, release),
+        Verb::Probe(probe) => probe::run(context, probe),
+        Verb::Reload(reload) => reload::run(context, &reload),
+        Verb::Replay(replay) => replay::run(context, &replay),
+        Verb::Geo(geo) => geo::run(context, &geo),
         Verb::Completions(completions) => Ok(completions::run(&completions)),
-    };
-    say(said, context.json).into()
+        // These two run until they are told to end, and print as they go.
+        Verb::Serve | Verb::Demo(_) => Ok(Said::done("")),
+    }
 }
 
 /// Prints what a verb has to say. A reader that went away (`waypost status | head`) is no error.

@@ -15,10 +15,11 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use super::operator::{Operator, Probing};
+use super::operator::Operator;
+use super::probing::Probing;
 use crate::config::Config;
 use crate::control::admin_source::{AdminSource, LOOK_EVERY};
 use crate::control::desk::{Desk, Handle};
@@ -37,8 +38,11 @@ const FIRST_ROUND: Duration = Duration::from_secs(5);
 /// Time between two looks at the geo file.
 const GEO_LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// How long ending may take in all.
-const STOP_DEADLINE: Duration = Duration::from_secs(5);
+/// How long ending may take in all: below the five seconds that an operator is promised.
+const STOP_DEADLINE: Duration = Duration::from_millis(4_500);
+
+/// How long of it the answers in hand may take.
+const ANSWERS_DEADLINE: Duration = Duration::from_millis(2_000);
 
 /// Everything that runs.
 pub struct Node {
@@ -74,9 +78,9 @@ pub enum StartError {
     Bind(BindError),
     /// The admin socket can't be bound.
     BindAdmin(SocketAddr, io::Error),
-    /// `state_dir` can't be made or written.
+    /// `state_dir` can't be made.
     StateDir(PathBuf, io::Error),
-    /// A thread or the probes' client can't be made.
+    /// A thread or a runtime can't be made, or the system refuses something else that it should not.
     Machine(io::Error),
     /// The probes' client can't be made.
     Probes(ClientError),
@@ -95,7 +99,7 @@ impl fmt::Display for StartError {
             }
             Self::StateDir(path, error) => write!(
                 f,
-                "cannot use state_dir {}: {error}; it must be a folder that this user may write",
+                "cannot use state_dir {}: {error}; it must be a folder, or a place where this user may make one",
                 path.display()
             ),
             Self::Machine(error) => write!(f, "cannot start: {error}"),
@@ -135,15 +139,15 @@ impl Node {
         let admin = TcpListener::bind(config.admin.listen)
             .await
             .map_err(|error| StartError::BindAdmin(config.admin.listen, error))?;
-        let options = LoadOptions { generation: 1, now, in_use: None, accept_geo: false, state: true };
-        let loading = tokio::task::spawn_blocking(move || load_named(config, options));
+        let options = LoadOptions { generation: 1, now, in_use: None, accept_geo: false, stand_in: true };
+        let loading = spawn_blocking(move || load_named(config, options));
         let loaded = loading.await.map_err(io::Error::other).map_err(StartError::Machine)?;
         let loaded = loaded.map_err(StartError::Config)?;
-        Self::run(loaded, clock, start, bound, admin)
+        Self::run(&loaded, clock, start, bound, admin).await
     }
 
-    fn run(
-        loaded: Loaded,
+    async fn run(
+        loaded: &Loaded,
         clock: Clock,
         start: Start,
         bound: Option<Bound>,
@@ -151,15 +155,13 @@ impl Node {
     ) -> Result<Self, StartError> {
         let now = clock.now();
         let config = Arc::clone(&loaded.config);
-        let saved = read_saved(&config.state_dir).unwrap_or_else(|error| {
-            tracing::warn!("the saved table is not used: {error}");
-            None
-        });
+        let saved = saved_table(&config.state_dir);
         let recorder = Recorder::start(&config.state_dir).map_err(StartError::Machine)?;
-        let admin_file = AdminSource::start(&config, now.wall_ms);
+        let admin_file = AdminSource::start(&config, now.mono, now.wall_ms);
         let runner = Runner::new().map_err(StartError::Probes)?;
         let (handle, messages) = Handle::pair();
         let (stop, stopped) = watch::channel(false);
+        let past = admin_file.file.warnings.clone();
         let desk = Desk::new(loaded.clone(), admin_file.file, saved.as_ref(), recorder, now);
         let reader = desk.reader();
         let at_once = desk.model().plan().checks.is_empty() || fresh(saved.as_ref(), now.wall_ms);
@@ -181,12 +183,12 @@ impl Node {
             clock,
             start.config_path,
             runner,
-            &loaded,
+            loaded,
             admin_file.source,
             probing,
         );
         let operator = Arc::new(operator);
-        operator.tell_of_start(admin_file.problem.as_ref());
+        operator.tell_of_start(admin_file.problem.as_ref(), &past).await;
         let repaced = move |generation, check, fast| pace.set_fast(generation, check, fast);
         let writer = tokio::spawn(run::run(desk, messages, clock, stopped.clone(), repaced));
 
@@ -220,9 +222,7 @@ impl Node {
         let deadline = sleep(FIRST_ROUND);
         tokio::pin!(deadline);
         while !self.ready.load(Ordering::Acquire) {
-            let round =
-                self.handle.status().await.is_ok_and(|parts| parts.checks.iter().all(|c| c.last.is_some()));
-            if round {
+            if self.handle.round_complete().await.is_ok_and(|complete| complete) {
                 break;
             }
             tokio::select! {
@@ -247,17 +247,23 @@ impl Node {
         &self.operator
     }
 
-    /// Ends everything: answers what has arrived, saves the table.
-    pub async fn stop(mut self) {
-        if let Some(serving) = self.serving.take() {
-            let _ = tokio::task::spawn_blocking(move || serving.stop(STOP_DEADLINE)).await;
+    /// Ends everything: answers what has arrived, saves the table. Takes at most [`STOP_DEADLINE`], whatever hangs.
+    pub async fn stop(self) {
+        if timeout(STOP_DEADLINE, self.end()).await.is_err() {
+            tracing::warn!("not everything ended in time");
         }
-        self.operator.stop().await;
+    }
+
+    async fn end(mut self) {
+        if let Some(serving) = self.serving.take() {
+            let _ = spawn_blocking(move || serving.stop(ANSWERS_DEADLINE)).await;
+        }
         let _ = self.stop.send(true);
         if let Ok(desk) = self.writer.await {
             // Joins the journal's thread: everything is on disk after this.
-            let _ = tokio::task::spawn_blocking(move || drop(desk)).await;
+            let _ = spawn_blocking(move || drop(desk)).await;
         }
+        self.operator.stop().await;
         for task in self.tasks {
             let _ = task.await;
         }
@@ -276,6 +282,7 @@ async fn watch_orders(operator: Arc<Operator>, mut stop: watch::Receiver<bool>) 
 }
 
 async fn watch_geo(operator: Arc<Operator>, mut stop: watch::Receiver<bool>) {
+    operator.keep_first_geo().await;
     let mut looks = interval(GEO_LOOK_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -286,11 +293,19 @@ async fn watch_geo(operator: Arc<Operator>, mut stop: watch::Receiver<bool>) {
     }
 }
 
+fn saved_table(state_dir: &Path) -> Option<Saved> {
+    read_saved(state_dir).unwrap_or_else(|error| {
+        tracing::warn!("the saved table is not used: {error}");
+        None
+    })
+}
+
 fn fresh(saved: Option<&Saved>, wall_ms: i64) -> bool {
     saved.is_some_and(|saved| saved.is_fresh(wall_ms))
 }
 
-/// Makes the folder, for this user alone, and sees whether it can be written.
+/// Makes the folder, for this user alone. One that can't be written is no error: answers do not need it, and what
+/// can't be kept there is told when it comes to that.
 fn make_state_dir(path: &Path) -> Result<(), StartError> {
     let failed = |error| StartError::StateDir(path.to_owned(), error);
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;

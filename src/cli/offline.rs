@@ -1,4 +1,4 @@
-//! What the files say, without a server: configuration, admin file, saved health. Nothing is written.
+//! What the files say, without a server: configuration, admin file, saved health. Nothing is written but an order.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,8 @@ use crate::config::admin::AdminFile;
 use crate::control::admin_source::ACCEPTED;
 use crate::control::desk::Desk;
 use crate::control::load::{self, LoadErrors, LoadOptions, Loaded};
-use crate::control::recorder::{Recorder, read_saved};
+use crate::control::operate::{Done, Ground, Order, Prepared, Refusal, Verb, prepare};
+use crate::control::recorder::{Recorder, read_saved, write_atomically};
 use crate::control::{Clock, Now, Snapshot};
 
 /// How a server that started now would stand before its first probe.
@@ -25,20 +26,70 @@ pub(super) struct Offline {
 
 /// A load that writes nothing and lets nothing stand in.
 pub(super) fn options(now: Now) -> LoadOptions<'static> {
-    LoadOptions { generation: 1, now, in_use: None, accept_geo: false, state: false }
+    LoadOptions { generation: 1, now, in_use: None, accept_geo: false, stand_in: false }
 }
 
 /// Reads everything.
 ///
 /// Errors: the configuration, or something that it names, is invalid.
 pub(super) fn read(context: &Context) -> Result<Offline, Failure> {
+    let whole = read_whole(context)?;
+    Ok(Offline { snapshot: Arc::clone(whole.desk.reader().current()), now: whole.now, notes: whole.notes })
+}
+
+/// The same, with what orders are given against.
+pub(super) struct Whole {
+    desk: Desk,
+    now: Now,
+    /// What to know about it.
+    pub(super) notes: Vec<String>,
+}
+
+/// Reads everything, for an order.
+///
+/// Errors: as [`read`].
+pub(super) fn read_whole(context: &Context) -> Result<Whole, Failure> {
     let now = Clock::start().now();
     let path = context.config_path()?;
     let loaded = load::load(&path, options(now)).map_err(|errors| invalid(&errors))?;
     let mut notes = Vec::new();
     let orders = orders(&loaded.config, now, &mut notes);
-    let snapshot = snapshot(loaded, orders, now, &mut notes);
-    Ok(Offline { snapshot, now, notes })
+    let desk = desk(loaded, orders, now, &mut notes);
+    Ok(Whole { desk, now, notes })
+}
+
+impl Whole {
+    /// Gives an order by writing the admin file.
+    ///
+    /// Errors: the file on disk is invalid, the order makes no sense, the guard refuses, the file can't be written.
+    pub(super) fn order(&self, verb: Verb, order: &Order) -> Result<Done, Failure> {
+        let config = &self.desk.loaded().config;
+        let path = &config.admin_file;
+        orders_in(path, config, self.now).map_err(|errors| {
+            let text =
+                format!("the admin file is invalid, and nothing was written\n{}", errors.text.trim_end());
+            Failure::new(Exit::BAD, text)
+                .hint("correct it first: an order must not hide what is wrong with it")
+        })?;
+        let accepted = config.state_dir.join(ACCEPTED);
+        let base = fs::read_to_string(path).or_else(|_| fs::read_to_string(accepted)).unwrap_or_default();
+        let model = self.desk.model();
+        let ground =
+            Ground { base: &base, path, config, plan: model.plan(), inputs: model.inputs(), now: self.now };
+        let prepared = prepare(verb, order, ground).map_err(refused)?;
+        let Prepared { text, preview, sentence, warnings, .. } = prepared;
+        if order.dry_run {
+            let text = format!("would {sentence}");
+            return Ok(Done { text, preview: Some(preview), warnings, ..Done::default() });
+        }
+        write_atomically(path, text.as_bytes())
+            .map_err(|error| Failure::new(Exit::BAD, format!("cannot write {}: {error}", path.display())))?;
+        Ok(Done { changed: true, text: sentence, preview: Some(preview), warnings, ..Done::default() })
+    }
+}
+
+fn refused(refusal: Refusal) -> Failure {
+    Failure::new(Exit(refusal.kind.exit_code()), refusal.text).hint(refusal.hint)
 }
 
 /// The configuration alone.
@@ -52,7 +103,7 @@ pub(super) fn invalid(errors: &LoadErrors) -> Failure {
     Failure::new(Exit::BAD, text)
 }
 
-fn snapshot(loaded: Loaded, orders: AdminFile, now: Now, notes: &mut Vec<String>) -> Arc<Snapshot> {
+fn desk(loaded: Loaded, orders: AdminFile, now: Now, notes: &mut Vec<String>) -> Desk {
     let saved = match read_saved(&loaded.config.state_dir) {
         Ok(saved) => saved,
         Err(error) => {
@@ -65,8 +116,7 @@ fn snapshot(loaded: Loaded, orders: AdminFile, now: Now, notes: &mut Vec<String>
             "note: no saved health younger than 5 minutes: every check counts as never seen".to_owned(),
         );
     }
-    let desk = Desk::new(loaded, orders, saved.as_ref(), Recorder::nowhere(), now);
-    Arc::clone(desk.reader().current())
+    Desk::new(loaded, orders, saved.as_ref(), Recorder::nowhere(), now)
 }
 
 /// What is in force: the admin file, or the copy of what was obeyed last where that can't be.
@@ -76,7 +126,7 @@ fn orders(config: &Config, now: Now, notes: &mut Vec<String>) -> AdminFile {
         Ok(Some(file)) => return file,
         Ok(None) => {}
         Err(errors) => {
-            notes.push(format!("note: the admin file can't be obeyed\n{}", errors.text.trim_end()))
+            notes.push(format!("note: the admin file can't be obeyed\n{}", errors.text.trim_end()));
         }
     }
     match orders_in(&config.state_dir.join(ACCEPTED), config, now) {

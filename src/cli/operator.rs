@@ -1,28 +1,29 @@
 //! What operators do to a running node, one at a time: orders through the admin file, releases, reloads, probes now.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::path::PathBuf;
+mod geo_watch;
+mod reload;
+mod told;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, OwnedMutexGuard, mpsc};
+use tokio::task::{JoinError, spawn_blocking};
 
-use crate::config::Config;
+use super::probing::{Probing, specs};
 use crate::config::admin::AdminFile;
+use crate::config::{Config, Diagnostic};
 use crate::control::admin_source::{AdminSource, Looked};
 use crate::control::desk::{Gone, Handle, Message};
-use crate::control::geo_source::{self, GeoRefusal};
-use crate::control::journal::rfc3339;
-use crate::control::load::{GeoInfo, LoadErrors, LoadOptions, Loaded, load, parse_orders};
-use crate::control::operate::{
-    Done, Ground, Order, Prepared, Refusal, RefusalKind, Verb, prepare, too_many_removed,
-};
-use crate::control::plan::{CheckIndex, Plan};
+use crate::control::geo_source;
+use crate::control::load::{GeoInfo, LoadErrors, Loaded, parse_orders};
+use crate::control::operate::{Done, Ground, Order, Prepared, Refusal, RefusalKind, Verb, prepare};
 use crate::control::preview::preview;
-use crate::control::status::Warning;
+use crate::control::status::StatusParts;
 use crate::control::{Clock, Now};
-use crate::probe::{CheckSpec, Prober, Runner};
+use crate::probe::{CheckSpec, Runner};
 use crate::region::geo::GeoTable;
 use crate::serve::admin::{Answer, Operate, ProbeRun};
 
@@ -39,7 +40,9 @@ pub struct Operator {
     probing: Probing,
     /// The line for which the admin file on disk can't be obeyed.
     orders_error: StdMutex<Option<usize>>,
-    inner: Mutex<Inner>,
+    inner: Arc<Mutex<Inner>>,
+    /// Held during a reload: one at a time, while orders go on.
+    reloading: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -47,29 +50,13 @@ struct Inner {
     config: Arc<Config>,
     generation: u64,
     admin: AdminSource,
-    geo: Option<(Arc<GeoTable>, GeoInfo)>,
+    geo: Option<InUse>,
     geo_seen: Option<geo_source::FileState>,
     geo_settled: Option<geo_source::FileState>,
 }
 
-/// The running checks, shared with the writer's loop, which sets their pace.
-#[derive(Clone, Debug, Default)]
-pub struct Probing(Arc<StdMutex<Option<(u64, Prober)>>>);
-
-impl Probing {
-    /// Sets a check's pace, if it is still of that generation.
-    pub fn set_fast(&self, generation: u64, check: CheckIndex, fast: bool) {
-        if let Some((running, prober)) = &*self.lock() {
-            if *running == generation {
-                prober.set_fast(check, fast);
-            }
-        }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<(u64, Prober)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+/// The geo table in use, and what it is.
+type InUse = (Arc<GeoTable>, GeoInfo);
 
 impl Operator {
     /// Takes the controls; the checks of `loaded` start.
@@ -82,8 +69,9 @@ impl Operator {
         admin: AdminSource,
         probing: Probing,
     ) -> Self {
-        let geo = loaded.dns.as_ref().map(|dns| Arc::clone(&dns.geo)).zip(loaded.geo.clone());
-        let geo_settled = loaded.config.geo.as_ref().and_then(geo_source::FileState::of);
+        let geo = geo_in_use(loaded);
+        // One that a table stands in for is looked at again at once: it may have been mended meanwhile.
+        let geo_settled = geo.as_ref().and_then(|(_, info)| info.file);
         let inner = Inner {
             config: Arc::clone(&loaded.config),
             generation: loaded.generation,
@@ -92,43 +80,41 @@ impl Operator {
             geo_seen: None,
             geo_settled,
         };
-        let (orders_error, inner) = (StdMutex::new(None), Mutex::new(inner));
-        let operator = Self { handle, clock, config_path, runner, probing, orders_error, inner };
+        let operator = Self {
+            handle,
+            clock,
+            config_path,
+            runner,
+            probing,
+            orders_error: StdMutex::new(None),
+            inner: Arc::new(Mutex::new(inner)),
+            reloading: Mutex::new(()),
+        };
         operator.start_checks(loaded.generation, specs(&loaded.config, &loaded.plan));
         operator
     }
 
     /// Gives an order, through the admin file.
     pub async fn order(&self, verb: Verb, order: Order, by: &str) -> Result<Done, Refusal> {
-        let mut inner = self.inner.lock().await;
+        let inner = Arc::clone(&self.inner).lock_owned().await;
         let now = self.clock.now();
         let parts = self.handle.status().await.map_err(stopping)?;
-        let base = inner.base_text(now)?;
-        let ground = Ground {
-            base: &base,
-            path: inner.admin.path(),
-            config: &inner.config,
-            plan: &parts.snapshot.plan,
-            inputs: &parts.inputs,
-            now,
-        };
-        let prepared = prepare(verb, &order, ground)?;
-        let Prepared { text, file, preview, sentence, warnings } = prepared;
-        if order.dry_run {
+        let dry_run = order.dry_run;
+        let reason = order.reason.clone();
+        // Off this thread: files are read and synced.
+        let written = spawn_blocking(move || write_order(inner, verb, &order, &parts, now)).await;
+        let (inner, prepared) = written.map_err(lost)??;
+        let Prepared { file, preview, sentence, warnings, .. } = prepared;
+        if dry_run {
             let text = format!("would {sentence}");
             return Ok(Done { text, preview: Some(preview), warnings, ..Done::default() });
         }
-        inner.admin.write(&text).map_err(|error| {
-            Refusal::new(
-                RefusalKind::CannotWrite,
-                format!("cannot write {}: {error}", inner.admin.path().display()),
-            )
-        })?;
+        let past = lines(&file.warnings);
         let by_text = format!("{by}: {sentence}");
         let message = |done| Message::Orders { file, by: by_text, done: Some(done) };
         let serial = self.handle.ask(message).await.map_err(stopping)?;
-        self.set_orders_error(None);
-        self.audit(&inner, verb.word(), by, &sentence, &order.reason, serial);
+        self.tell_of_orders(&inner, &past, &preview.refusals, now).await;
+        self.audit(&inner, verb.word(), by, &sentence, &reason, serial).await;
         Ok(Done {
             serial: Some(serial),
             live: true,
@@ -153,84 +139,8 @@ impl Operator {
                 .hint("`waypost status` shows which regions wait for a release"));
         }
         let text = format!("{region} is released");
-        self.audit(&inner, "release", by, &text, "", serial);
+        self.audit(&inner, "release", by, &text, "", serial).await;
         Ok(Done { serial: Some(serial), live: true, changed: true, text, ..Done::default() })
-    }
-
-    /// Reads everything again; nothing changes when anything is wrong.
-    pub async fn reload(&self, accept_geo: bool, force: bool, by: &str) -> Result<Done, Refusal> {
-        let mut inner = self.inner.lock().await;
-        let result = self.try_reload(&mut inner, accept_geo, force, by).await;
-        match &result {
-            Ok(_) => drop(self.handle.tell(Message::Unwarn("reload"))),
-            Err(refusal) => {
-                tracing::error!("reload refused, the old state keeps answering: {}", refusal.text);
-                self.handle.tell(Message::ReloadFailed);
-                self.handle.tell(Message::Warn(Warning {
-                    code: "reload",
-                    text: format!("the last reload was refused: {}", first_line(&refusal.text)),
-                    since: rfc3339(self.clock.now().wall_ms),
-                }));
-            }
-        }
-        result
-    }
-
-    async fn try_reload(
-        &self,
-        inner: &mut Inner,
-        accept_geo: bool,
-        force: bool,
-        by: &str,
-    ) -> Result<Done, Refusal> {
-        let now = self.clock.now();
-        let generation = inner.generation + 1;
-        let (path, in_use) = (self.config_path.clone(), inner.geo.clone());
-        let loading = tokio::task::spawn_blocking(move || {
-            let in_use = in_use.as_ref().map(|(table, info)| (table, info));
-            load(&path, LoadOptions { generation, now, in_use, accept_geo, state: true })
-        });
-        let loaded =
-            loading.await.map_err(|_| Refusal::new(RefusalKind::InvalidFile, "loading failed".into()))?;
-        let loaded = loaded.map_err(invalid)?;
-        needs_restart(&inner.config, &loaded.config)?;
-        if !force {
-            too_many_removed(&inner.config, &loaded.config)?;
-        }
-        let orders =
-            parse_orders(inner.admin.accepted(), inner.admin.path(), &loaded.config, now.wall_ms)
-                .or_else(|errors| {
-                    if inner.admin.accepted().is_empty() { Ok(AdminFile::default()) } else { Err(errors) }
-                })
-                .map_err(invalid)?;
-        self.put_in_force(inner, loaded, orders, by).await
-    }
-
-    async fn put_in_force(
-        &self,
-        inner: &mut Inner,
-        loaded: Loaded,
-        orders: AdminFile,
-        by: &str,
-    ) -> Result<Done, Refusal> {
-        let warnings = loaded.warnings.iter().map(|warning| warning.text.clone()).collect();
-        inner.config = Arc::clone(&loaded.config);
-        inner.generation = loaded.generation;
-        inner.geo = loaded.dns.as_ref().map(|dns| Arc::clone(&dns.geo)).zip(loaded.geo.clone());
-        inner.geo_settled = loaded.config.geo.as_ref().and_then(geo_source::FileState::of);
-        let specs = specs(&loaded.config, &loaded.plan);
-        let old = self.probing.lock().take();
-        if let Some((_, prober)) = old {
-            prober.stop().await;
-        }
-        let generation = loaded.generation;
-        let text = format!("configuration {generation} is in force");
-        let loaded = Box::new(loaded);
-        let serial =
-            self.handle.ask(|done| Message::Load { loaded, orders, done }).await.map_err(stopping)?;
-        self.start_checks(generation, specs);
-        self.audit(inner, "reload", by, &text, "", serial);
-        Ok(Done { serial: Some(serial), live: true, changed: true, text, preview: None, warnings })
     }
 
     /// Runs a probe now, in one region or all, out of turn; results are shown and do not count.
@@ -251,9 +161,7 @@ impl Operator {
         }
         let mut runs = Vec::new();
         for (index, check) in wanted {
-            let run = self.probing.lock().as_ref().and_then(|(_, prober)| prober.run_now(index));
-            if let Some(run) = run {
-                let seen = run.await;
+            if let Some(seen) = self.probing.run_now(index).await {
                 runs.push(ProbeRun::of(name, plan.region_name(check.region), check.address, &seen));
             }
         }
@@ -262,112 +170,56 @@ impl Operator {
 
     /// Looks at the admin file.
     pub async fn look_at_orders(&self) {
-        let mut inner = self.inner.lock().await;
+        let mut inner = Arc::clone(&self.inner).lock_owned().await;
         let now = self.clock.now();
-        let config = Arc::clone(&inner.config);
-        match inner.admin.look(&config, now.mono, now.wall_ms) {
+        let looking = spawn_blocking(move || {
+            let config = Arc::clone(&inner.config);
+            let looked = inner.admin.look(&config, now.mono, now.wall_ms);
+            (inner, looked)
+        });
+        let Ok((inner, looked)) = looking.await else { return };
+        match looked {
             Looked::Same => {}
             Looked::Accepted(file) => self.obey(&inner, file, now).await,
-            Looked::Refused(errors) => self.refuse_orders(&errors, now),
+            Looked::Refused(errors) => self.refuse_orders(&errors, now).await,
             Looked::Gone => {
                 let text = format!("{} is gone; what it said stays in force", inner.admin.path().display());
-                self.warn("admin_file", text, now);
+                self.set_orders_error(None);
+                self.warn("admin_file", text, now).await;
             }
         }
+        self.warn_while("admin_copy", inner.admin.copy_failed(), now).await;
     }
 
     /// A file written by hand is obeyed even where the guard would refuse, and says so.
     async fn obey(&self, inner: &Inner, file: AdminFile, now: Now) {
         let Ok(parts) = self.handle.status().await else { return };
         let preview = preview(&inner.config, &parts.snapshot.plan, &parts.inputs, &file, now.wall_ms);
-        let warnings: Vec<String> = file.warnings.iter().map(|warning| warning.one_line()).collect();
+        let past = lines(&file.warnings);
         let by = format!("{} was edited", inner.admin.path().display());
         let message = |done| Message::Orders { file, by: by.clone(), done: Some(done) };
         let Ok(serial) = self.handle.ask(message).await else { return };
-        self.set_orders_error(None);
-        self.warn_or_clear("guard", &preview.refusals, now);
-        self.warn_or_clear("admin_past", &warnings, now);
-        self.audit(inner, "file", "file", &by, "", serial);
+        self.tell_of_orders(inner, &past, &preview.refusals, now).await;
+        self.audit(inner, "file", "file", &by, "", serial).await;
     }
 
-    fn refuse_orders(&self, errors: &LoadErrors, now: Now) {
-        tracing::error!("the admin file is refused, what was in force stays:\n{}", errors.text);
-        self.warn("admin_file", errors.lines.join("; "), now);
-        self.set_orders_error(Some(errors.first_line));
-    }
-
-    fn set_orders_error(&self, line: Option<usize>) {
-        if line.is_none() {
-            self.handle.tell(Message::Unwarn("admin_file"));
-        }
-        *self.orders_error.lock().unwrap_or_else(PoisonError::into_inner) = line;
-    }
-
-    /// What the start found wrong with the admin file.
-    pub fn tell_of_start(&self, problem: Option<&LoadErrors>) {
-        if let Some(errors) = problem {
-            self.refuse_orders(errors, self.clock.now());
-        }
-    }
-
-    /// Looks at the geo file; a new one is compiled beside the one in use.
-    pub async fn look_at_geo(&self) {
-        let mut inner = self.inner.lock().await;
-        let Some(geo) = inner.config.geo.clone() else { return };
-        if inner.config.dns.is_none() {
-            return;
-        }
+    /// What the start found wrong with the admin file, and what there is to say of what is in force.
+    pub async fn tell_of_start(&self, problem: Option<&LoadErrors>, past: &[Diagnostic]) {
         let now = self.clock.now();
-        let Some(state) = geo_source::FileState::of(&geo) else {
-            if inner.geo_settled.take().is_some() {
-                let text = format!("{} is gone; the table in use stays", geo.database.display());
-                self.warn("geo_file", text, now);
-            }
-            return;
-        };
-        let rested = inner.geo_seen.replace(state) == Some(state);
-        if inner.geo_settled == Some(state) || !rested {
-            return;
+        if let Some(errors) = problem {
+            self.refuse_orders(errors, now).await;
         }
-        inner.geo_settled = Some(state);
-        let config = Arc::clone(&inner.config);
-        let in_use = inner.geo.clone();
-        let compiling = tokio::task::spawn_blocking(move || {
-            let in_use = in_use.as_ref().map(|(table, info)| (table, info));
-            let options = LoadOptions { generation: 0, now, in_use, accept_geo: false, state: false };
-            let rules = geo_source::rules(&config, &geo);
-            let loaded = geo_source::compile(&geo, &rules, options)?;
-            geo_source::keep(&config, &loaded);
-            Ok::<_, GeoRefusal>(loaded)
-        });
-        match compiling.await {
-            Ok(Ok(loaded)) => {
-                inner.geo = Some((Arc::clone(&loaded.table), loaded.info.clone()));
-                self.handle.tell(Message::Geo { table: loaded.table, info: loaded.info });
-                for warning in loaded.warnings {
-                    self.handle.tell(Message::Warn(warning));
-                }
-                self.handle.tell(Message::Unwarn("geo_file"));
-            }
-            Ok(Err(refusal)) => {
-                let path = inner.config.geo.as_ref().map(|geo| geo.database.display().to_string());
-                self.warn("geo_file", format!("{}: {refusal}", path.unwrap_or_default()), now);
-            }
-            Err(_) => self.warn("geo_file", "compiling the geo file failed".to_owned(), now),
-        }
+        self.warn_while("admin_past", joined(&lines(past)).as_deref(), now).await;
     }
 
     /// Ends every check.
     pub async fn stop(&self) {
-        let prober = self.probing.lock().take();
-        if let Some((_, prober)) = prober {
-            prober.stop().await;
-        }
+        self.probing.stop().await;
     }
 
     fn start_checks(&self, generation: u64, specs: Vec<CheckSpec>) {
         let (sender, mut results) = mpsc::channel(MAX_OBSERVATIONS);
-        *self.probing.lock() = Some((generation, Prober::start(specs, sender, self.runner.clone())));
+        self.probing.start(generation, specs, sender, self.runner.clone());
         let handle = self.handle.clone();
         tokio::spawn(async move {
             while let Some((check, observation)) = results.recv().await {
@@ -377,36 +229,6 @@ impl Operator {
                 }
             }
         });
-    }
-
-    fn warn_or_clear(&self, code: &'static str, texts: &[String], now: Now) {
-        if texts.is_empty() {
-            self.handle.tell(Message::Unwarn(code));
-        } else {
-            self.warn(code, texts.join("; "), now);
-        }
-    }
-
-    fn warn(&self, code: &'static str, text: String, now: Now) {
-        self.handle.tell(Message::Warn(Warning { code, text, since: rfc3339(now.wall_ms) }));
-    }
-
-    /// Who changed what and why. A disk that can't be written undoes nothing.
-    fn audit(&self, inner: &Inner, action: &str, by: &str, what: &str, reason: &str, serial: u64) {
-        let at = rfc3339(self.clock.now().wall_ms);
-        let line = serde_json::json!({
-            "at": at, "action": action, "by": by, "what": what, "reason": reason, "serial": serial,
-        });
-        let path = inner.config.state_dir.join("audit.jsonl");
-        let written = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&path)
-            .and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
-        if let Err(error) = written {
-            tracing::warn!("cannot write {}: {error}", path.display());
-        }
-        tracing::info!(action, by, serial, "{what}");
     }
 }
 
@@ -435,12 +257,7 @@ impl Operate for Operator {
 impl Inner {
     /// The text that an order is added to: the file's if it is valid, what is in force if there is no file.
     fn base_text(&self, now: Now) -> Result<String, Refusal> {
-        let on_disk = self.admin.text().map_err(|error| {
-            Refusal::new(
-                RefusalKind::CannotWrite,
-                format!("cannot read {}: {error}", self.admin.path().display()),
-            )
-        })?;
+        let on_disk = self.admin.text().map_err(|error| cannot_write(self.admin.path(), "read", &error))?;
         let Some(text) = on_disk else { return Ok(self.admin.accepted().to_owned()) };
         if text != self.admin.accepted() {
             parse_orders(&text, self.admin.path(), &self.config, now.wall_ms).map_err(|errors| {
@@ -451,42 +268,41 @@ impl Inner {
     }
 }
 
-/// Every check of a configuration.
-fn specs(config: &Config, plan: &Plan) -> Vec<CheckSpec> {
-    let probes: BTreeMap<&str, _> = config.probes.iter().map(|probe| (&*probe.name, probe)).collect();
-    let checks = (0..).zip(&plan.checks);
-    let specs = checks.filter_map(|(index, check)| {
-        let probe = probes.get(&*check.probe)?;
-        Some(CheckSpec::new(index, probe, &config.regions, check.region, check.address))
-    });
-    specs.collect()
+/// Checks an order and, unless that is all that was asked for, writes it into the admin file.
+fn write_order(
+    mut inner: OwnedMutexGuard<Inner>,
+    verb: Verb,
+    order: &Order,
+    parts: &StatusParts,
+    now: Now,
+) -> Result<(OwnedMutexGuard<Inner>, Prepared), Refusal> {
+    let base = inner.base_text(now)?;
+    let ground = Ground {
+        base: &base,
+        path: inner.admin.path(),
+        config: &inner.config,
+        plan: &parts.snapshot.plan,
+        inputs: &parts.inputs,
+        now,
+    };
+    let prepared = prepare(verb, order, ground)?;
+    if !order.dry_run {
+        let written = inner.admin.write(&prepared.text, now.mono);
+        written.map_err(|error| cannot_write(inner.admin.path(), "write", &error))?;
+    }
+    Ok((inner, prepared))
 }
 
-/// Keys that are fixed when the process starts.
-fn needs_restart(old: &Config, new: &Config) -> Result<(), Refusal> {
-    let mut keys = Vec::new();
-    let mut compare = |key: &'static str, same: bool| {
-        if !same {
-            keys.push(key)
-        }
-    };
-    let (old_dns, new_dns) = (old.dns.as_ref(), new.dns.as_ref());
-    compare("dns", old_dns.is_some() == new_dns.is_some());
-    if let (Some(old), Some(new)) = (old_dns, new_dns) {
-        compare("dns.listen", old.listen == new.listen);
-        compare("dns.udp_workers", old.udp_workers == new.udp_workers);
-        compare("dns.tcp", old.tcp == new.tcp);
-    }
-    compare("admin.listen", old.admin.listen == new.admin.listen);
-    compare("state_dir", old.state_dir == new.state_dir);
-    compare("admin_file", old.admin_file == new.admin_file);
-    compare("node", old.node == new.node);
-    compare("log", old.log == new.log);
-    if keys.is_empty() {
-        return Ok(());
-    }
-    let text = format!("{} changed, which needs a restart; nothing was reloaded", keys.join(", "));
-    Err(Refusal::new(RefusalKind::NeedsRestart, text).hint("restart the server, or put the old values back"))
+fn geo_in_use(loaded: &Loaded) -> Option<InUse> {
+    loaded.dns.as_ref().map(|dns| Arc::clone(&dns.geo)).zip(loaded.geo.clone())
+}
+
+fn lines(warnings: &[Diagnostic]) -> Vec<String> {
+    warnings.iter().map(Diagnostic::one_line).collect()
+}
+
+fn joined(texts: &[String]) -> Option<String> {
+    (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 fn region_names(config: &Config) -> String {
@@ -498,10 +314,16 @@ fn invalid(errors: LoadErrors) -> Refusal {
     Refusal::new(RefusalKind::InvalidFile, errors.text)
 }
 
-fn stopping(_: Gone) -> Refusal {
-    Refusal::new(RefusalKind::Stopping, "the server is stopping".to_owned())
+fn cannot_write(path: &Path, what: &str, error: &io::Error) -> Refusal {
+    Refusal::new(RefusalKind::CannotWrite, format!("cannot {what} {}: {error}", path.display()))
 }
 
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
+/// A task panicked: a fault of ours, told by the panic's own message.
+fn lost(_: JoinError) -> Refusal {
+    let text = "this was lost to a fault of the server; nothing changed".to_owned();
+    Refusal::new(RefusalKind::CannotWrite, text).hint("please report it")
+}
+
+fn stopping(_: Gone) -> Refusal {
+    Refusal::new(RefusalKind::Stopping, "the server is stopping".to_owned())
 }

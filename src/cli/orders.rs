@@ -3,7 +3,7 @@
 
 use super::args::{Drain, Force, ForcedState, OrderArgs, Release, Undo};
 use super::client::{self, Client};
-use super::{Context, Exit, Failure, Said, preview};
+use super::{Context, Exit, Failure, Said, offline, preview};
 use crate::control::operate::{Done, Order, Verb};
 use crate::serve::admin::ReleaseBody;
 
@@ -64,14 +64,38 @@ fn order(context: &Context, verb: Verb, order: &Order) -> Result<Said, Failure> 
     }
 }
 
-/// The order when no server runs here: into the admin file, where the next start finds it.
-fn without_server(_: &Context, _: Verb, _: &Order, unreachable: Failure) -> Result<Said, Failure> {
-    // The seam for control::operate's way without a server.
-    Err(unreachable)
+/// The order when no server runs here: checked and guarded by the saved health, and written into the admin file, where
+/// the next start finds it. It is not live, which the exit code says.
+fn without_server(
+    context: &Context,
+    verb: Verb,
+    order: &Order,
+    unreachable: Failure,
+) -> Result<Said, Failure> {
+    // Whoever names a server means that one, and not the files of this machine.
+    if context.server.is_some() {
+        return Err(unreachable);
+    }
+    let offline = offline::read_whole(context)?;
+    let done = offline.order(verb, order)?;
+    let mut said = told_of(context, &done);
+    said.exit = if order.dry_run { Exit::DONE } else { Exit::UNREACHABLE };
+    said.notes.extend(offline.notes);
+    said.notes.push(format!("waypost: {}", unreachable.text));
+    if !order.dry_run {
+        said.notes.push(
+            "waypost: not live yet: it is in the admin file, and holds when the server starts".to_owned(),
+        );
+    }
+    Ok(said)
 }
 
 /// What the server says that it did.
 pub(super) fn told(context: &Context, body: &[u8]) -> Result<Said, Failure> {
     let done: Done = client::parse(body)?;
-    Ok(Said::done(if context.json { super::json_line(&done) } else { preview::done_text(&done) }))
+    Ok(told_of(context, &done))
+}
+
+fn told_of(context: &Context, done: &Done) -> Said {
+    Said::done(if context.json { super::json_line(done) } else { preview::done_text(done) })
 }

@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context, args: &args::Replay) -> Result<Said, Failur
     let path = args.journal.display();
     let file = File::open(&args.journal)
         .map_err(|error| Failure::new(Exit::BAD, format!("cannot read {path}: {error}")))?;
-    let mut reading = Reading::new(plan, &args.drain);
+    let mut reading = Reading::new(plan.as_ref(), &args.drain);
     let progress = io::stderr().is_terminal();
     let read = reading.read(BufReader::new(file), |lines| {
         if progress {
@@ -74,16 +74,16 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(plan: Option<Plan>, drains: &[String]) -> Self {
+    fn new(plan: Option<&Plan>, drains: &[String]) -> Self {
         let mut reading = Self {
-            replay: Replay::new(WhatIf { plan: plan.clone(), drains: drains.to_vec() }),
+            replay: Replay::new(WhatIf { plan: plan.cloned(), drains: drains.to_vec() }),
             unseen: drains.to_vec(),
             regions: Vec::new(),
             torn: None,
             broken: Vec::new(),
             notes: Vec::new(),
         };
-        if let Some(plan) = &plan {
+        if let Some(plan) = plan {
             reading.saw(plan);
         }
         reading
@@ -124,7 +124,7 @@ impl Reading {
             // A crash tears the line in hand; what follows it is a start, which tells everything anew.
             match line.cause.as_str() {
                 "start" => {
-                    self.notes.push(format!("note: {torn}: a crash tore this line, and it is left out"))
+                    self.notes.push(format!("note: {torn}: a crash tore this line, and it is left out"));
                 }
                 _ => self.broken.push(torn),
             }

@@ -13,6 +13,7 @@ use super::plan::CheckIndex;
 use super::publish::Press;
 use super::recorder::Recorder;
 use super::saved::Saved;
+use super::slots::ALL_SERVICES;
 use super::snapshot::{Publisher, Reader, Snapshot};
 use super::status::{CheckStatus, StatusParts, TransitionKey, Warning};
 use crate::config::admin::AdminFile;
@@ -22,6 +23,12 @@ use crate::region::geo::GeoTable;
 
 /// Messages that may wait for the writer; senders of observations drop theirs beyond it.
 pub const MAX_MESSAGES: usize = 65_536;
+
+/// Turns of one cause that are logged one by one.
+const LOGGED_TURNS: usize = 10;
+
+/// Warnings about the geo file in use; another file brings its own.
+const GEO_WARNINGS: [&str; 2] = ["geo_stands_in", "geo_unmapped"];
 
 /// What anybody may tell the writer.
 #[derive(Debug)]
@@ -66,6 +73,8 @@ pub enum Message {
         table: Arc<GeoTable>,
         /// What it is.
         info: GeoInfo,
+        /// What is odd about it.
+        warnings: Vec<Warning>,
     },
     /// A reload failed.
     ReloadFailed,
@@ -73,6 +82,8 @@ pub enum Message {
     Warn(Warning),
     /// It no longer is: the code.
     Unwarn(&'static str),
+    /// Somebody asks whether every check has run at least once.
+    AskRound(oneshot::Sender<bool>),
     /// Somebody asks how everything stands.
     Ask(oneshot::Sender<Box<StatusParts>>),
 }
@@ -124,7 +135,8 @@ impl Desk {
             fast: Vec::new(),
         };
         let text = format!("{} starts", desk.loaded.config.node);
-        desk.recorder.line(Line::start(&desk.model, text));
+        desk.recorder.line(Line::whole(&desk.model, "start", text));
+        desk.log_loaded_warnings();
         desk.warn_of_states(now);
         desk
     }
@@ -144,11 +156,6 @@ impl Desk {
         &self.loaded
     }
 
-    /// Whether every check has run at least once.
-    pub fn round_complete(&self) -> bool {
-        self.model.round_complete()
-    }
-
     /// Checks whose pace may have changed since the last call.
     pub fn take_repaced(&mut self) -> Vec<CheckIndex> {
         std::mem::take(&mut self.fast)
@@ -164,27 +171,28 @@ impl Desk {
             }
             Message::Orders { file, by, done } => {
                 let outcome = self.model.apply(now, Event::Orders(file));
-                self.publish(now, outcome, "order", by);
+                self.publish(now, &outcome, "order", by);
                 answer(done, self.model.serial());
             }
             Message::Release { region, done } => {
                 let outcome = self.model.apply(now, Event::Release(region));
                 let held = !outcome.changes.is_empty();
                 let text = format!("{} is released", self.model.plan().region_name(region));
-                self.publish(now, outcome, "release", text);
+                self.publish(now, &outcome, "release", text);
                 answer(Some(done), (self.model.serial(), held));
             }
             Message::Load { loaded, orders, done } => {
                 self.load(now, *loaded, orders);
                 answer(Some(done), self.model.serial());
             }
-            Message::Geo { table, info } => self.geo(now, table, info),
+            Message::Geo { table, info, warnings } => self.geo(now, table, info, warnings),
             Message::ReloadFailed => {
                 self.reloads[1] += 1;
                 self.last_reload_ok = false;
             }
             Message::Warn(warning) => self.warn(warning),
             Message::Unwarn(code) => drop(self.warnings.remove(code)),
+            Message::AskRound(asker) => answer(Some(asker), self.model.round_complete()),
             Message::Ask(asker) => answer(Some(asker), Box::new(self.parts(now))),
         }
     }
@@ -197,9 +205,15 @@ impl Desk {
     /// Lets time pass: scheduled orders, cooldowns, put-off turns.
     pub fn tick(&mut self, now: Now) {
         let outcome = self.model.apply(now, Event::Tick);
-        self.publish(now, outcome, "time", "time passed".to_owned());
+        self.publish(now, &outcome, "time", "time passed".to_owned());
         self.publisher.collect();
         self.recorder.tick(now, &self.model);
+        if self.recorder.wants_checkpoint(now.mono) {
+            let text = "everything as it stands".to_owned();
+            self.recorder.line(Line::whole(&self.model, "checkpoint", text));
+        }
+        let trouble = self.recorder.trouble();
+        self.warn_while("state_dir", trouble, now);
     }
 
     fn observed(&mut self, now: Now, check: CheckIndex, observation: Observation) {
@@ -227,7 +241,7 @@ impl Desk {
         if let Some(status) = self.checks.get_mut(check as usize) {
             status.ran(now, observation, level, streak);
         }
-        self.publish(now, outcome, "probe", text);
+        self.publish(now, &outcome, "probe", text);
     }
 
     fn load(&mut self, now: Now, loaded: Loaded, orders: AdminFile) {
@@ -246,12 +260,17 @@ impl Desk {
         self.press.reload(&self.model, self.loaded.config.admin.metrics_per_service, now);
         self.reloads[0] += 1;
         self.last_reload_ok = true;
+        // A load reads the geo file, too, and succeeds only when it may be used.
+        self.warnings.remove("geo_file");
+        self.log_loaded_warnings();
+        let plan = Arc::clone(self.model.plan());
+        self.transitions.retain(|key, _| key.service == ALL_SERVICES || plan.service(&key.service).is_some());
         self.fast = (0..self.checks.len() as u32).collect();
         let text = format!("configuration {} loaded", self.loaded.generation);
-        self.publish(now, outcome, "load", text);
+        self.publish(now, &outcome, "load", text);
     }
 
-    fn geo(&mut self, now: Now, table: Arc<GeoTable>, info: GeoInfo) {
+    fn geo(&mut self, now: Now, table: Arc<GeoTable>, info: GeoInfo, warnings: Vec<Warning>) {
         // What is due by now comes first: the journal's moments do not go back.
         self.tick(now);
         if let Some(parts) = &mut self.loaded.dns {
@@ -259,6 +278,12 @@ impl Desk {
         }
         let text = format!("geo file of {} loaded", info.build.as_deref().unwrap_or("unknown date"));
         self.loaded.geo = Some(info);
+        self.loaded.warnings.retain(|warning| !GEO_WARNINGS.contains(&warning.code));
+        for warning in &warnings {
+            tracing::warn!(code = warning.code, "{}", warning.text);
+        }
+        self.loaded.warnings.extend(warnings);
+        self.warnings.remove("geo_file");
         self.press.set_parts(self.loaded.dns.clone());
         self.swap();
         let outcome = Outcome { serial: self.model.serial(), ..Outcome::default() };
@@ -266,24 +291,40 @@ impl Desk {
     }
 
     /// Publishes what an event changed; then, and only then, tells the journal.
-    fn publish(&mut self, now: Now, outcome: Outcome, cause: &str, text: String) {
+    fn publish(&mut self, now: Now, outcome: &Outcome, cause: &str, text: String) {
         if outcome.is_empty() {
             return;
         }
         let touched = outcome.touched.iter().map(|(service, _)| *service);
         self.press.update(&self.model, touched, now);
         self.swap();
-        for turn in &outcome.turns {
-            let key = TransitionKey::of(self.model.plan(), turn);
-            tracing::info!(
-                service = %key.service, region = %key.region, from = turn.from.word(), to = turn.to.word(),
-                cause = turn.cause, serial = outcome.serial, "region turned: {text}"
-            );
-            *self.transitions.entry(key).or_default() += 1;
-        }
+        self.tell_turns(outcome, &text);
         self.warn_of_states(now);
-        self.recorder.line(Line::new(&self.model, &outcome, cause, text));
+        self.recorder.line(Line::new(&self.model, outcome, cause, text));
         self.recorder.changed();
+    }
+
+    /// Counts turns, and logs the first few: a check that thousands of services share is one cause, not thousands.
+    fn tell_turns(&mut self, outcome: &Outcome, text: &str) {
+        let plan = Arc::clone(self.model.plan());
+        for (number, turn) in outcome.turns.iter().enumerate() {
+            if number < LOGGED_TURNS {
+                let service = plan.services.get(turn.service as usize).map_or("", |service| &service.name);
+                tracing::info!(
+                    service,
+                    region = plan.region_name(turn.region),
+                    from = turn.from.word(),
+                    to = turn.to.word(),
+                    cause = turn.cause,
+                    serial = outcome.serial,
+                    "region turned: {text}"
+                );
+            }
+            *self.transitions.entry(TransitionKey::of(&plan, turn)).or_default() += 1;
+        }
+        if let Some(more) = outcome.turns.len().checked_sub(LOGGED_TURNS).filter(|&more| more > 0) {
+            tracing::info!(serial = outcome.serial, "and {more} more turns for the same cause");
+        }
     }
 
     fn swap(&mut self) {
@@ -316,6 +357,12 @@ impl Desk {
         }
         tracing::warn!(code = warning.code, "{}", warning.text);
         self.warnings.insert(warning.code, warning);
+    }
+
+    fn log_loaded_warnings(&self) {
+        for warning in &self.loaded.warnings {
+            tracing::warn!(code = warning.code, "{}", warning.text);
+        }
     }
 
     fn parts(&self, now: Now) -> StatusParts {
@@ -375,6 +422,11 @@ impl Handle {
         let (done, answer) = oneshot::channel();
         self.sender.send(message(done)).await.map_err(|_| Gone)?;
         answer.await.map_err(|_| Gone)
+    }
+
+    /// Whether every check has run at least once.
+    pub async fn round_complete(&self) -> Result<bool, Gone> {
+        self.ask(Message::AskRound).await
     }
 
     /// How everything stands.

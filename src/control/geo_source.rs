@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::clock::Now;
@@ -35,7 +37,7 @@ pub struct LoadedGeo {
 #[derive(Debug)]
 pub enum GeoRefusal {
     /// It can't be read.
-    Unreadable(std::io::Error),
+    Unreadable(io::Error),
     /// It is broken, or not what it should be.
     Broken(MmdbError),
     /// It is older than the one in use: its moment and that one's, in seconds since 1970.
@@ -91,35 +93,35 @@ pub fn rules(config: &Config, geo: &Geo) -> Rules {
     rules
 }
 
-/// Loads the file; with [`LoadOptions::state`], the last good compiled table stands in for one that can't be used.
+/// Loads the file; with [`LoadOptions::stand_in`], the last good compiled table stands in for one that can't be used.
 pub fn load(geo: &Geo, config: &Config, options: LoadOptions<'_>) -> Result<LoadedGeo, GeoRefusal> {
     let rules = rules(config, geo);
-    match compile(geo, &rules, options) {
-        Ok(loaded) => {
-            if options.state {
-                keep(config, &loaded);
-            }
-            Ok(loaded)
-        }
-        Err(refusal) if options.state => match stand_in(config, &rules, options.now) {
-            Some(mut loaded) => {
-                let path = geo.database.display();
-                let text = format!("{path}: {refusal}; the last good compiled table stands in");
-                loaded.warnings.push(warning("geo_stands_in", text, options.now));
-                Ok(loaded)
-            }
-            None => Err(refusal),
-        },
-        Err(refusal) => Err(refusal),
-    }
+    let refusal = match compile(geo, &rules, options) {
+        Ok(loaded) => return Ok(loaded),
+        Err(refusal) if options.stand_in => refusal,
+        Err(refusal) => return Err(refusal),
+    };
+    let Some(mut loaded) = stand_in(config, &rules, options.now) else { return Err(refusal) };
+    let path = geo.database.display();
+    let text = format!("{path}: {refusal}; the last good compiled table stands in");
+    loaded.warnings.push(warning("geo_stands_in", text, options.now));
+    Ok(loaded)
 }
 
 /// Compiles the file and holds it against the one in use.
 pub fn compile(geo: &Geo, rules: &Rules, options: LoadOptions<'_>) -> Result<LoadedGeo, GeoRefusal> {
-    let bytes = fs::read(&geo.database).map_err(GeoRefusal::Unreadable)?;
-    let database = Database::from_mmdb(bytes).map_err(GeoRefusal::Broken)?;
-    let table = Arc::new(GeoTable::build(rules, Some(Arc::new(database))));
-    let info = info(&table, options.now, false);
+    // Before the read: a file that is replaced meanwhile then counts as a new one.
+    let file = FileState::of(geo);
+    let unchanged = options.in_use.filter(|(_, info)| file.is_some() && info.file == file);
+    let database = match unchanged.and_then(|(table, _)| table.database().cloned()) {
+        Some(database) => database,
+        None => {
+            let bytes = fs::read(&geo.database).map_err(GeoRefusal::Unreadable)?;
+            Arc::new(Database::from_mmdb(bytes).map_err(GeoRefusal::Broken)?)
+        }
+    };
+    let table = Arc::new(GeoTable::build(rules, Some(database)));
+    let info = GeoInfo { file, ..info(&table, options.now, false) };
     if let Some((old_table, old)) = options.in_use.filter(|_| !options.accept_geo) {
         if info.build_s > 0 && old.build_s > info.build_s {
             return Err(GeoRefusal::Older(info.build_s, old.build_s));
@@ -151,21 +153,29 @@ fn info(table: &GeoTable, now: Now, stands_in: bool) -> GeoInfo {
         loaded: rfc3339(now.wall_ms),
         unmapped_share: table.unmapped_share(),
         stands_in,
+        file: None,
     }
 }
 
-/// Keeps the compiled table for a start without a usable file.
-pub fn keep(config: &Config, loaded: &LoadedGeo) {
-    let path = config.state_dir.join(COMPILED);
-    let Some(database) = loaded.table.database() else { return };
-    if let Err(error) = write_atomically(&path, &database.to_bytes()) {
-        tracing::warn!("cannot keep the compiled geo table in {}: {error}", path.display());
+/// Keeps the compiled table for a start without a usable file; one that is kept already is not written again.
+///
+/// Errors: it can't be written.
+pub fn keep(state_dir: &Path, table: &GeoTable) -> io::Result<()> {
+    let Some(database) = table.database() else { return Ok(()) };
+    let path = state_dir.join(COMPILED);
+    let bytes = database.to_bytes();
+    if fs::read(&path).is_ok_and(|kept| kept == bytes) {
+        return Ok(());
     }
+    write_atomically(&path, &bytes)
 }
 
 fn stand_in(config: &Config, rules: &Rules, now: Now) -> Option<LoadedGeo> {
-    let bytes = fs::read(config.state_dir.join(COMPILED)).ok()?;
-    let database = Database::from_bytes(&bytes).ok()?;
+    let path = config.state_dir.join(COMPILED);
+    let bytes = fs::read(&path).ok()?;
+    let database = Database::from_bytes(&bytes)
+        .inspect_err(|error| tracing::warn!("{} can't stand in: {error}", path.display()))
+        .ok()?;
     let table = Arc::new(GeoTable::build(rules, Some(Arc::new(database))));
     let info = info(&table, now, true);
     Some(LoadedGeo { table, info, warnings: Vec::new() })

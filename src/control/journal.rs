@@ -31,7 +31,7 @@ pub struct Line {
     pub at: String,
     /// When, in milliseconds since 1970: the moment that the decisions are made for.
     pub at_ms: i64,
-    /// What happened, in one word: `start`, `probe`, `order`, `release`, `load`, `time`, `geo`.
+    /// What happened, in one word: `start`, `probe`, `order`, `release`, `load`, `time`, `geo`, `checkpoint`.
     pub cause: String,
     /// What happened, in a sentence's worth of words.
     pub text: String,
@@ -86,12 +86,17 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl Line {
-    /// The line for the state that a model starts with.
-    pub fn start(model: &Model, text: String) -> Self {
+    /// A line that tells everything as it stands: for the start, and where lines before it are missing.
+    pub fn whole(model: &Model, cause: &str, text: String) -> Self {
         let touched = (0..).zip(model.states()).map(|(service, _)| (service, None)).collect();
         let changes = vec![model.inputs().whole(model.plan())];
         let outcome = Outcome { serial: model.serial(), changes, touched, ..Outcome::default() };
-        Self::new(model, &outcome, "start", text)
+        Self::new(model, &outcome, cause, text)
+    }
+
+    /// Whether it tells everything anew, so that a journal can begin with it.
+    pub fn is_whole(&self) -> bool {
+        self.changes.iter().any(|change| matches!(change, Change::Plan { .. }))
     }
 
     /// The line for what one event changed in the model.

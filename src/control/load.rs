@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::clock::Now;
-use super::geo_source::{self, GeoRefusal};
+use super::geo_source::{self, FileState, GeoRefusal};
 use super::journal::rfc3339;
 use super::plan::Plan;
 use super::publish::DnsParts;
@@ -58,6 +58,9 @@ pub struct GeoInfo {
     pub unmapped_share: f64,
     /// Whether the file could not be used and the last good compiled table stands in.
     pub stands_in: bool,
+    /// The file's state when it was read; absent for a table that stands in.
+    #[serde(skip)]
+    pub file: Option<FileState>,
 }
 
 /// Why nothing was loaded.
@@ -89,8 +92,9 @@ pub struct LoadOptions<'o> {
     pub in_use: Option<(&'o Arc<GeoTable>, &'o GeoInfo)>,
     /// Take an older geo file, or one that moves many networks.
     pub accept_geo: bool,
-    /// Whether the compiled table in `state_dir` may stand in for a file that can't be used, and is written.
-    pub state: bool,
+    /// Whether the compiled table in `state_dir` may stand in for a geo file that can't be used: at start only, since
+    /// later the table in use does.
+    pub stand_in: bool,
 }
 
 /// Reads and checks the configuration at `path` with everything that it names.

@@ -117,6 +117,8 @@ pub struct Remembered {
     pub levels: Vec<Option<Level>>,
     /// Places that wait for a release.
     pub held: Vec<Place>,
+    /// The last serial; 0: none is known.
+    pub serial: u64,
 }
 
 /// A wall clock that ran this much against the monotonic one has been set: scheduled ends are computed anew.
@@ -137,7 +139,7 @@ impl Model {
             inputs: Inputs::new(&load.plan, load.orders),
             plan: Arc::new(load.plan),
             states: Vec::new(),
-            serial: 1,
+            serial: remembered.serial + 1,
             wakes: Wakes::default(),
             scheduled: BTreeSet::new(),
             storms: Storms::default(),

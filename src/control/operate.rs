@@ -372,3 +372,6 @@ pub fn too_many_removed(old: &Config, new: &Config) -> Result<(), Refusal> {
     );
     Err(Refusal::new(RefusalKind::Guard, text).hint("`waypost reload --force` does it all the same"))
 }
+
+#[cfg(test)]
+mod tests;

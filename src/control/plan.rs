@@ -141,10 +141,9 @@ impl Plan {
         let mut dependents = vec![Vec::new(); self.checks.len()];
         for (index, service) in (0..).zip(&self.services) {
             for check in service.checks() {
-                if let Some(list) = dependents.get_mut(check as usize) {
-                    if list.last() != Some(&index) {
-                        list.push(index);
-                    }
+                let list = dependents.get_mut(check as usize);
+                if let Some(list) = list.filter(|list| list.last() != Some(&index)) {
+                    list.push(index);
                 }
             }
         }

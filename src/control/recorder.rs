@@ -2,13 +2,15 @@
 //!
 //! Nothing waits for a disk: lines go through a bounded channel, and what finds it full is dropped and counted.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead as _, Write as _};
+use std::fmt;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::clock::Now;
 use super::journal::Line;
@@ -31,20 +33,47 @@ const SAVE_AFTER_MS: u64 = 1_000;
 /// and this often, in milliseconds, when nothing did, so that its age says whether the process lived.
 const SAVE_ANYWAY_MS: u64 = 30_000;
 
+/// Time between two lines that tell everything anew, when the journal needs one.
+const CHECKPOINT_AFTER: Duration = Duration::from_secs(10);
+
 /// The writer's end.
 #[derive(Debug)]
 pub struct Recorder {
     sender: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<()>>,
-    dropped: Arc<AtomicU64>,
-    failed: Arc<AtomicU64>,
+    shared: Arc<Shared>,
     last_saved: Option<Mono>,
+    last_checkpoint: Option<Mono>,
     changed: bool,
 }
 
+/// What both ends know.
+#[derive(Debug, Default)]
+struct Shared {
+    /// Jobs that found the channel full, or could not be written.
+    lost: AtomicU64,
+    /// Lines are missing: what follows makes no sense until a line tells everything anew.
+    gap: AtomicBool,
+    /// The journal is long enough to begin a new one.
+    full: AtomicBool,
+    /// Why the last line, and the last table, could not be written.
+    trouble: Mutex<[Option<String>; 2]>,
+}
+
+#[derive(Debug)]
 enum Job {
     Line(Box<Line>),
     Save(Box<Saved>),
+}
+
+impl Job {
+    /// The place in [`Shared::trouble`].
+    const fn kind(&self) -> usize {
+        match self {
+            Self::Line(_) => 0,
+            Self::Save(_) => 1,
+        }
+    }
 }
 
 impl Recorder {
@@ -53,9 +82,9 @@ impl Recorder {
         Self {
             sender: None,
             thread: None,
-            dropped: Arc::default(),
-            failed: Arc::default(),
+            shared: Arc::default(),
             last_saved: None,
+            last_checkpoint: None,
             changed: false,
         }
     }
@@ -63,23 +92,40 @@ impl Recorder {
     /// Records in `state_dir`. The thread ends with the recorder.
     pub fn start(state_dir: &Path) -> io::Result<Self> {
         let (sender, receiver) = sync_channel(MAX_WAITING);
-        let failed = Arc::new(AtomicU64::new(0));
+        let mut recorder = Self::nowhere();
         let scribe = Scribe {
             dir: state_dir.to_owned(),
             journal: None,
-            failed: Arc::clone(&failed),
-            complained: false,
+            behind: false,
+            shared: Arc::clone(&recorder.shared),
         };
         let thread =
             std::thread::Builder::new().name("journal".into()).spawn(move || scribe.run(&receiver))?;
-        let mut recorder = Self::nowhere();
-        (recorder.sender, recorder.thread, recorder.failed) = (Some(sender), Some(thread), failed);
+        (recorder.sender, recorder.thread) = (Some(sender), Some(thread));
         Ok(recorder)
     }
 
-    /// Records a line.
+    /// Records a line. While earlier ones are missing, only one that tells everything anew counts.
     pub fn line(&self, line: Line) {
-        self.send(Job::Line(Box::new(line)));
+        if line.is_whole() {
+            self.shared.gap.store(false, Ordering::Relaxed);
+        } else if self.shared.gap.load(Ordering::Relaxed) {
+            self.shared.lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        if !self.send(Job::Line(Box::new(line))) {
+            self.shared.gap.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the journal needs a line that tells everything anew: some are missing, or it has become long.
+    pub fn wants_checkpoint(&mut self, now: Mono) -> bool {
+        let wanted = self.shared.gap.load(Ordering::Relaxed) || self.shared.full.load(Ordering::Relaxed);
+        let due = self.last_checkpoint.is_none_or(|last| now.since(last) >= CHECKPOINT_AFTER);
+        if wanted && due {
+            self.last_checkpoint = Some(now);
+        }
+        wanted && due
     }
 
     /// Notes that the saved table is out of date.
@@ -99,20 +145,27 @@ impl Recorder {
     /// Saves the table now.
     pub fn save(&mut self, now: Now, model: &Model) {
         self.last_saved = Some(now.mono);
-        self.changed = false;
-        self.send(Job::Save(Box::new(Saved::of(model, now.wall_ms))));
+        self.changed = !self.send(Job::Save(Box::new(Saved::of(model, now.wall_ms))));
     }
 
-    /// Lines that were dropped or could not be written.
+    /// Lines and tables that were dropped or could not be written.
     pub fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed) + self.failed.load(Ordering::Relaxed)
+        self.shared.lost.load(Ordering::Relaxed)
     }
 
-    fn send(&self, job: Job) {
-        let Some(sender) = &self.sender else { return };
-        if sender.try_send(job).is_err() {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+    /// Why nothing can be written; absent when all is well.
+    pub fn trouble(&self) -> Option<String> {
+        self.shared.trouble().iter().flatten().next().cloned()
+    }
+
+    /// Hands a job to the thread; whether it was taken.
+    fn send(&self, job: Job) -> bool {
+        let Some(sender) = &self.sender else { return true };
+        let sent = sender.try_send(job).is_ok();
+        if !sent {
+            self.shared.lost.fetch_add(1, Ordering::Relaxed);
         }
+        sent
     }
 }
 
@@ -126,50 +179,80 @@ impl Drop for Recorder {
     }
 }
 
+impl Shared {
+    fn trouble(&self) -> MutexGuard<'_, [Option<String>; 2]> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The thread's end.
 struct Scribe {
     dir: PathBuf,
     journal: Option<File>,
-    failed: Arc<AtomicU64>,
-    complained: bool,
+    /// Lines are missing from the file.
+    behind: bool,
+    shared: Arc<Shared>,
 }
 
 impl Scribe {
     fn run(mut self, jobs: &Receiver<Job>) {
         while let Ok(job) = jobs.recv() {
+            let kind = job.kind();
             let result = match job {
-                Job::Line(line) => self.append(&line),
+                Job::Line(line) => self.line(&line),
                 Job::Save(saved) => self.save(&saved),
             };
-            match result {
-                Ok(()) => self.complained = false,
-                Err(error) => {
-                    self.failed.fetch_add(1, Ordering::Relaxed);
-                    self.journal = None;
-                    if !std::mem::replace(&mut self.complained, true) {
-                        tracing::warn!("cannot write in {}: {error}; answers go on", self.dir.display());
-                    }
-                }
-            }
+            let trouble = result.err().map(|error| {
+                self.shared.lost.fetch_add(1, Ordering::Relaxed);
+                format!(
+                    "cannot write in {}: {error}; answers go on, but a restart would forget what changed",
+                    self.dir.display()
+                )
+            });
+            self.shared.trouble()[kind] = trouble;
         }
+    }
+
+    fn line(&mut self, line: &Line) -> io::Result<()> {
+        if self.behind && !line.is_whole() {
+            self.shared.lost.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
+        }
+        let written = self.append(line);
+        self.behind = written.is_err();
+        if self.behind {
+            self.journal = None;
+            self.shared.gap.store(true, Ordering::Relaxed);
+        }
+        written
     }
 
     fn append(&mut self, line: &Line) -> io::Result<()> {
         let path = self.dir.join("journal.jsonl");
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
-        if line.cause == "start" || line.cause == "load" {
+        if line.is_whole() {
             self.set_aside_when_long(&path)?;
         }
         let journal = match &mut self.journal {
             Some(journal) => journal,
             None => self.journal.insert(open_journal(&path)?),
         };
-        journal.write_all(&text)
+        let before = journal.metadata()?.len();
+        if let Err(error) = journal.write_all(&text) {
+            // A full disk took a part of it: half a line helps nobody.
+            let _ = journal.set_len(before);
+            return Err(error);
+        }
+        if before + text.len() as u64 >= MAX_JOURNAL_BYTES {
+            self.shared.full.store(true, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// Begins a new journal where a line tells everything anew, so that each file can be replayed by itself.
     fn set_aside_when_long(&mut self, path: &Path) -> io::Result<()> {
+        self.shared.full.store(false, Ordering::Relaxed);
         if fs::metadata(path).map_or(0, |metadata| metadata.len()) < MAX_JOURNAL_BYTES {
             return Ok(());
         }
@@ -190,12 +273,9 @@ impl Scribe {
 
 /// Opens the journal for appending; what a crash left half-written at its end is closed with a newline first.
 fn open_journal(path: &Path) -> io::Result<File> {
-    let torn = File::open(path).is_ok_and(|file| {
-        let mut last = Vec::new();
-        let mut reader = io::BufReader::new(file);
-        let mut seek = io::Seek::seek(&mut reader, io::SeekFrom::End(-1)).is_ok();
-        seek &= reader.read_until(b'\n', &mut last).is_ok();
-        seek && last.last() != Some(&b'\n')
+    let torn = File::open(path).is_ok_and(|mut file| {
+        let mut last = [0];
+        file.seek(SeekFrom::End(-1)).is_ok() && file.read_exact(&mut last).is_ok() && last != *b"\n"
     });
     let mut journal = OpenOptions::new().create(true).append(true).open(path)?;
     if torn {
@@ -205,10 +285,19 @@ fn open_journal(path: &Path) -> io::Result<File> {
 }
 
 /// Writes a file so that a reader sees the old one or the new one, never half: under a temporary name, synced, renamed.
+/// A link keeps leading where it leads, and a file keeps who may read it.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = target.as_path();
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    let result = write_synced(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
+    let there = fs::metadata(path).ok();
+    if there.as_ref().is_some_and(|metadata| !metadata.is_file()) {
+        // A link may lead to a device, which must not be replaced.
+        return Err(io::Error::other(format!("{} is no regular file", path.display())));
+    }
+    let permissions = there.map(|metadata| metadata.permissions());
+    let result = write_synced(&temporary, bytes, permissions).and_then(|()| fs::rename(&temporary, path));
     if result.is_err() {
         let _ = fs::remove_file(&temporary);
         return result;
@@ -217,24 +306,56 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     File::open(dir).and_then(|dir| dir.sync_all())
 }
 
-fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_synced(path: &Path, bytes: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
     let mut file = File::create(path)?;
+    if let Some(permissions) = permissions {
+        file.set_permissions(permissions)?;
+    }
     file.write_all(bytes)?;
     file.sync_all()
 }
 
-/// Reads the saved table; absent when there is none, or none that can be used: then the reason.
-pub fn read_saved(state_dir: &Path) -> Result<Option<Saved>, String> {
+/// Why the saved table can't be used.
+#[derive(Debug)]
+pub enum SavedError {
+    /// It can't be read.
+    Unreadable(PathBuf, io::Error),
+    /// It is no saved table.
+    Malformed(PathBuf, serde_json::Error),
+    /// It is of a format that this version does not know.
+    Version(PathBuf, u32),
+}
+
+impl fmt::Display for SavedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Malformed(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Version(path, version) => {
+                write!(f, "{}: version {version} is not known", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for SavedError {}
+
+/// Reads the saved table; absent when there is none.
+///
+/// Errors: there is one that can't be used.
+pub fn read_saved(state_dir: &Path) -> Result<Option<Saved>, SavedError> {
     let path = state_dir.join("health.json");
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("{}: {error}", path.display())),
+        Err(error) => return Err(SavedError::Unreadable(path, error)),
     };
-    let saved: Saved =
-        serde_json::from_slice(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
-    if saved.version != Saved::VERSION {
-        return Err(format!("{}: version {} is not known", path.display(), saved.version));
+    match serde_json::from_slice::<Saved>(&bytes) {
+        Ok(saved) if saved.version == Saved::VERSION => Ok(Some(saved)),
+        Ok(saved) => Err(SavedError::Version(path, saved.version)),
+        Err(error) => Err(SavedError::Malformed(path, error)),
     }
-    Ok(Some(saved))
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,6 +84,7 @@ impl Saved {
         Remembered {
             levels: plan.checks.iter().map(level).collect(),
             held: self.held.iter().filter_map(place).collect(),
+            serial: self.serial,
         }
     }
 }

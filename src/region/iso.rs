@@ -104,7 +104,7 @@ const CODES: [&str; 7] = [
 const NOWHERE: u8 = u8::MAX;
 
 /// The position in [`Continent::ALL`] of each pair of letters, AA first.
-static CONTINENT_OF: [u8; 26 * 26] = continent_of();
+const CONTINENT_OF: [u8; 26 * 26] = continent_of();
 
 const fn continent_of() -> [u8; 26 * 26] {
     let mut cells = [NOWHERE; 26 * 26];

@@ -132,7 +132,7 @@ impl Server {
         self.model = Model::new(load(plan, &self.orders()), &remembered, now);
         let dns = parts(self.model.plan(), &rules(self.model.plan(), self.turn), true);
         self.press = Press::new(Some(dns), &self.model, true, now);
-        Line::start(&self.model, "started again".into())
+        Line::whole(&self.model, "start", "started again".into())
     }
 
     fn orders(&self) -> Orders {
@@ -437,7 +437,7 @@ pub(crate) fn day(
     let start = after_ms(0);
     assert_eq!(start.wall_ms, MORNING_MS);
     let mut server = Server::start(first_plan(), None, None, start);
-    let line = Line::start(&server.model, "started".into());
+    let line = Line::whole(&server.model, "start", "started".into());
     let mut journal = serde_json::to_string(&line).unwrap() + "\n";
     look(&mut server, start, Some(&line));
     let (mut script, mut lines, mut last) = (Script::new(), 1, start);

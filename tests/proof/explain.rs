@@ -57,7 +57,7 @@ fn any_state(dice: &mut Dice, now: Now) -> State {
         }
     }
     let load = Load { damping: vec![damping(); plan.checks.len()], plan, orders };
-    let model = Model::new(load, &Remembered { levels, held }, now);
+    let model = Model::new(load, &Remembered { levels, held, serial: 0 }, now);
     let ecs = !dice.percent(10);
     let dns = parts(model.plan(), &any_rules(dice, &rules(model.plan(), 0)), ecs);
     let press = Press::new(Some(dns), &model, true, now);

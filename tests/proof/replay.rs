@@ -135,7 +135,7 @@ fn live_twice(script: &Script, extra_drain: Option<&'static str>, instead: Optio
             }
         }
     };
-    compare(Line::start(&one.model, String::new()).at, &one, &other);
+    compare(Line::whole(&one.model, "start", String::new()).at, &one, &other);
     for (now, happening) in script {
         let line = one.live(*now, happening);
         let others = other.live(*now, happening);

@@ -98,10 +98,10 @@ fn each_line(path: &Path, from: u64, mut take: impl FnMut(u64, Head, &[u8]) -> b
         if line.last() != Some(&b'\n') {
             return Ok(true);
         }
-        if let Ok(head) = serde_json::from_slice::<Head>(&line) {
-            if !take(offset, head, &line) {
-                return Ok(false);
-            }
+        if let Ok(head) = serde_json::from_slice::<Head>(&line)
+            && !take(offset, head, &line)
+        {
+            return Ok(false);
         }
         offset += length as u64;
     }

@@ -20,6 +20,8 @@ mod request;
 mod routes;
 
 #[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
 mod tests;
 
 use std::convert::Infallible;

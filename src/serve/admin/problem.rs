@@ -16,13 +16,13 @@ pub struct Problem {
     /// The HTTP status.
     pub status: u16,
     /// This problem, in a sentence or several lines.
-    pub detail: String,
+    pub detail: Box<str>,
     /// The rule that was broken; may be empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub rule: &'static str,
     /// What to do about it; may be empty.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub hint: String,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub hint: Box<str>,
     /// What a refused order would have moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<Box<Preview>>,
@@ -33,21 +33,21 @@ pub struct Problem {
 
 impl Problem {
     /// A problem that its status says.
-    pub fn new(status: u16, detail: impl Into<String>) -> Self {
+    pub fn new(status: u16, detail: impl Into<Box<str>>) -> Self {
         Self {
             kind: "about:blank",
             title: title(status),
             status,
             detail: detail.into(),
             rule: "",
-            hint: String::new(),
+            hint: Box::default(),
             preview: None,
             allow: None,
         }
     }
 
     /// The same with a hint.
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<Box<str>>) -> Self {
         self.hint = hint.into();
         self
     }
@@ -90,9 +90,9 @@ impl From<Refusal> for Problem {
             kind,
             title,
             status: refusal.kind.status(),
-            detail: refusal.text,
+            detail: refusal.text.into(),
             rule,
-            hint: refusal.hint,
+            hint: refusal.hint.into(),
             preview: refusal.preview,
             allow: None,
         }

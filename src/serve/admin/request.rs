@@ -140,8 +140,7 @@ fn is_no_name(host: &str) -> bool {
 pub(super) fn asker(headers: &HeaderMap, peer: IpAddr) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-@+".contains(byte);
     let user = headers.get(super::USER_HEADER).map(|user| user.as_bytes());
-    let user =
-        user.filter(|user| (1..=MAX_USER_BYTES).contains(&user.len()) && user.iter().all(|b| plain(b)));
+    let user = user.filter(|user| (1..=MAX_USER_BYTES).contains(&user.len()) && user.iter().all(plain));
     match user {
         Some(user) => format!("{} at {peer}", String::from_utf8_lossy(user)),
         None => format!("somebody at {peer}"),

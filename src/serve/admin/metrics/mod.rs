@@ -10,6 +10,8 @@ mod live;
 mod text;
 
 #[cfg(test)]
+pub(super) mod lint;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
