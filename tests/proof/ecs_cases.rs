@@ -286,7 +286,7 @@ impl Stage {
         };
         let name = if name == "@" { "example.com".to_owned() } else { format!("{name}.example.com") };
         let ecs = ecs.map(|ecs| ecs_value(parse_subnet(ecs)));
-        let mut ask = |transport| {
+        let ask = |transport| {
             let peer: IpAddr = source.parse().unwrap();
             let when = (transport, after_ms(0).mono);
             ask_over(&view, &mut Worker::uncounted(), when, (&name, rtype), peer, ecs.as_deref())
@@ -318,7 +318,7 @@ impl Stage {
                 .any(|what| what == region || Some(what) == address.as_ref() || what == "all");
             Some(if down { Level::Down } else { Level::Up })
         });
-        let remembered = Remembered { levels: levels.collect(), held: Vec::new() };
+        let remembered = Remembered { levels: levels.collect(), ..Remembered::default() };
         let forces = self.forced.iter().map(|(region, forced)| {
             let region = plan.region(region).unwrap();
             let (from_ms, until_ms, reason) = (None, None, String::new());

@@ -48,7 +48,7 @@ fn a_region_that_no_longer_waits_for_releases_lets_go() {
 fn what_was_held_in_a_region_that_no_longer_waits_is_not_held_after_a_restart() {
     let plan = plan();
     let load = Load { damping: vec![damping(); plan.checks.len()], plan, orders: AdminFile::default() };
-    let remembered = Remembered { levels: Vec::new(), held: vec![(0, CN)] };
+    let remembered = Remembered { levels: Vec::new(), held: vec![(0, CN)], ..Remembered::default() };
     let model = Model::new(load, &remembered, Now::default());
     assert!(model.inputs().held.is_empty());
 }
