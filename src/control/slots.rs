@@ -111,3 +111,6 @@ impl Slots {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
