@@ -4,7 +4,7 @@
 //! read only when there is something to answer with.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -58,6 +58,8 @@ pub struct Node {
     serving: Option<Serving>,
     writer: JoinHandle<Desk>,
     tasks: Vec<JoinHandle<()>>,
+    /// Keeps other servers out of `state_dir` for as long as it is open.
+    state_dir: Option<File>,
 }
 
 impl fmt::Debug for Node {
@@ -80,6 +82,8 @@ pub enum StartError {
     BindAdmin(SocketAddr, io::Error),
     /// `state_dir` can't be made.
     StateDir(PathBuf, io::Error),
+    /// Another server keeps its state there: two would overwrite each other's.
+    StateDirInUse(PathBuf),
     /// A thread or a runtime can't be made, or the system refuses something else that it should not.
     Machine(io::Error),
     /// The probes' client can't be made.
@@ -100,6 +104,11 @@ impl fmt::Display for StartError {
             Self::StateDir(path, error) => write!(
                 f,
                 "cannot use state_dir {}: {error}; it must be a folder, or a place where this user may make one",
+                path.display()
+            ),
+            Self::StateDirInUse(path) => write!(
+                f,
+                "another waypost keeps its state in {}: give each server a state_dir of its own",
                 path.display()
             ),
             Self::Machine(error) => write!(f, "cannot start: {error}"),
@@ -139,11 +148,14 @@ impl Node {
         let admin = TcpListener::bind(config.admin.listen)
             .await
             .map_err(|error| StartError::BindAdmin(config.admin.listen, error))?;
+        let state_dir = claim(&config.state_dir)?;
         let options = LoadOptions { generation: 1, now, in_use: None, accept_geo: false, stand_in: true };
         let loading = spawn_blocking(move || load_named(config, options));
         let loaded = loading.await.map_err(io::Error::other).map_err(StartError::Machine)?;
         let loaded = loaded.map_err(StartError::Config)?;
-        Self::run(&loaded, clock, start, bound, admin).await
+        let mut node = Self::run(&loaded, clock, start, bound, admin).await?;
+        node.state_dir = state_dir;
+        Ok(node)
     }
 
     async fn run(
@@ -210,7 +222,18 @@ impl Node {
             tokio::spawn(watch_orders(Arc::clone(&operator), stopped.clone())),
             tokio::spawn(watch_geo(Arc::clone(&operator), stopped)),
         ];
-        let node = Self { dns_addrs, admin_addr, handle, operator, ready, stop, serving, writer, tasks };
+        let node = Self {
+            dns_addrs,
+            admin_addr,
+            handle,
+            operator,
+            ready,
+            stop,
+            serving,
+            writer,
+            tasks,
+            state_dir: None,
+        };
         if at_once {
             node.open();
         }
@@ -302,6 +325,17 @@ fn saved_table(state_dir: &Path) -> Option<Saved> {
 
 fn fresh(saved: Option<&Saved>, wall_ms: i64) -> bool {
     saved.is_some_and(|saved| saved.is_fresh(wall_ms))
+}
+
+/// Claims the folder for this server, until the file that is returned is closed. Absent where the file system knows no
+/// locks: then nothing is claimed.
+fn claim(path: &Path) -> Result<Option<File>, StartError> {
+    let Ok(folder) = File::open(path) else { return Ok(None) };
+    match folder.try_lock() {
+        Ok(()) => Ok(Some(folder)),
+        Err(TryLockError::WouldBlock) => Err(StartError::StateDirInUse(path.to_owned())),
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
 }
 
 /// Makes the folder, for this user alone. One that can't be written is no error: answers do not need it, and what

@@ -53,6 +53,18 @@ fn a_second_server_on_the_same_ports_says_why_it_ends() {
 }
 
 #[test]
+fn a_second_server_with_the_same_state_dir_ends_and_the_first_keeps_its_own() {
+    let first = Site::new().started();
+    let mut second = Site::new();
+    let state = first.path("state").display().to_string();
+    second.write("waypost.toml", &second.config(&format!("state_dir = \"{state}\"\n"), "requires = []"));
+    let (code, log) = exit_of(&mut second);
+    assert_eq!(code, 1, "{log}");
+    assert!(log.contains("another waypost keeps its state in") && log.contains(&state), "{log}");
+    assert_eq!(first.ask(CN).addresses(), CN_A);
+}
+
+#[test]
 fn a_port_that_is_taken_is_told_with_what_to_do() {
     let mut site = Site::new();
     let udp = UdpSocket::bind((site.ip, DNS_PORT)).unwrap();
