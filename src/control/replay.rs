@@ -130,7 +130,7 @@ impl Replay {
     fn verify(&mut self, line: &Line, decided: &BTreeMap<u32, Option<Homes>>) {
         let known = self.report.differences.len();
         let mut digest = line.begin_digest();
-        for (service, _) in decided {
+        for service in decided.keys() {
             let plan = self.recorded.plan();
             let name = plan.services.get(*service as usize).map_or("", |service| &*service.name);
             let Some(homes) = self.recorded.at(*service) else { continue };

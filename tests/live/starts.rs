@@ -57,7 +57,12 @@ fn a_second_server_with_the_same_state_dir_ends_and_the_first_keeps_its_own() {
     let first = Site::new().started();
     let mut second = Site::new();
     let state = first.path("state").display().to_string();
-    second.write("waypost.toml", &second.config(&format!("state_dir = \"{state}\"\n"), "requires = []"));
+    let config = second.config("", "requires = []").replacen(
+        "version = 1",
+        &format!("version = 1\nstate_dir = \"{state}\""),
+        1,
+    );
+    second.write("waypost.toml", &config);
     let (code, log) = exit_of(&mut second);
     assert_eq!(code, 1, "{log}");
     assert!(log.contains("another waypost keeps its state in") && log.contains(&state), "{log}");

@@ -264,7 +264,7 @@ impl Stage {
                 let (min, max) = (range["min"].as_u64().unwrap(), range["max"].as_u64().unwrap());
                 assert!((min..=max).contains(&scope), "{id}: scope {scope} is not in {min}..={max}");
                 // Family, source and address come back as they were sent (RFC 7871 7.2.1).
-                let mut echoed = wire.ecs.clone().unwrap();
+                let mut echoed = wire.ecs.unwrap();
                 echoed[3] = 0;
                 assert_eq!(echoed, ecs_value(parse_subnet(ecs)), "{id}");
             }

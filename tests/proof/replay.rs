@@ -114,12 +114,15 @@ fn moved(report: &Report) -> Vec<Moved> {
     moved
 }
 
+/// A difference that has begun: both answers, and since when.
+type Open = (Option<Served>, Option<Served>, String);
+
 /// Two servers live through the same day, one of them under other conditions: who gets what else, and when.
 fn live_twice(script: &Script, extra_drain: Option<&'static str>, instead: Option<&Plan>) -> Vec<Moved> {
     let start = after_ms(0);
     let mut one = Server::start(first_plan(), None, None, start);
     let mut other = Server::start(first_plan(), extra_drain, instead.cloned(), start);
-    let mut open: BTreeMap<(String, String), (Option<Served>, Option<Served>, String)> = BTreeMap::new();
+    let mut open: BTreeMap<(String, String), Open> = BTreeMap::new();
     let mut moved = Vec::new();
     let mut compare = |at: String, one: &Server, other: &Server| {
         let (ones, others) = (flat(one.decided()), flat(other.decided()));
@@ -205,7 +208,7 @@ fn a_region_that_no_plan_has_moves_nobody() {
 #[test]
 fn a_journal_that_begins_without_a_plan_is_unusable_up_to_one() {
     let (_, journal, _) = day(14, 60, true, |_, _, _| {});
-    let whole = |line: &&str| line.contains("\"plan\":");
+    let whole = |line: &&str| serde_json::from_str::<Line>(line).unwrap().is_whole();
     let rest: String = journal.lines().skip_while(whole).map(|line| format!("{line}\n")).collect();
     let report = replay(&rest, WhatIf::default());
     assert!(report.unusable[0].ends_with("no plan has been recorded before it"), "{:?}", report.unusable);

@@ -31,10 +31,10 @@ fn each_home_is_answered_with_its_own_regions_addresses() {
 #[test]
 fn a_scheduled_moment_becomes_a_deadline_on_the_monotonic_clock() {
     let mut sim = Sim::steady();
-    let from_ms = Some(sim.now.wall_ms + 20_000);
-    sim.order(vec![Entry { from_ms, ..entry(CN) }], vec![]);
+    let from_ms = sim.now.wall_ms + 20_000;
+    sim.order(vec![Entry { from_ms: Some(from_ms), ..entry(CN) }], vec![]);
     let ttl = replies_of(&sim)[CN.index()].ttl;
-    assert_eq!(ttl, TtlRule { ttl_s: 30, min_s: 5, deadline: Some(sim.now.mono_at(from_ms.unwrap())) });
+    assert_eq!(ttl, TtlRule { ttl_s: 30, min_s: 5, deadline: Some(sim.now.mono_at(from_ms)) });
     let at = |seconds: u64| ttl.at(crate::health::Mono(sim.now.mono.0 + seconds * 1_000));
     assert_eq!((at(0), at(10), at(16), at(99)), (20, 10, 5, 5), "never beyond it, but never below ttl_min");
 }

@@ -144,12 +144,12 @@ fn zones_come_and_go_with_reloads() {
     let refused = ("REFUSED".to_owned(), false, None);
     let data = |address: &str| ("NOERROR".to_owned(), true, Some(address.to_owned()));
     let first = zone("one.example", "192.0.2.1");
-    assert_eq!(told(&[first.clone()], "ns1.two.example"), refused);
+    assert_eq!(told(std::slice::from_ref(&first), "ns1.two.example"), refused);
     let both = [first.clone(), zone("two.example", "192.0.2.2")];
     assert_eq!(told(&both, "ns1.two.example"), data("192.0.2.2"));
     let changed = [zone("one.example", "192.0.2.9"), zone("two.example", "192.0.2.2")];
     assert_eq!(told(&changed, "ns1.one.example"), data("192.0.2.9"));
-    assert_eq!(told(&[first.clone()], "ns1.two.example"), refused);
+    assert_eq!(told(std::slice::from_ref(&first), "ns1.two.example"), refused);
     let back = [first, zone("two.example", "192.0.2.7")];
     assert_eq!(told(&back, "ns1.two.example"), data("192.0.2.7"));
 }
