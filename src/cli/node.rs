@@ -26,7 +26,7 @@ use crate::control::desk::{Desk, Handle};
 use crate::control::load::{LoadErrors, LoadOptions, Loaded, load_named, parse};
 use crate::control::recorder::{Recorder, read_saved};
 use crate::control::saved::Saved;
-use crate::control::{Clock, run};
+use crate::control::{Clock, Reader, run};
 use crate::dns::Worker;
 use crate::probe::{ClientError, Runner};
 use crate::serve::admin::{self, AdminState, DnsCounts, ExtraRoutes, LiveCounts};
@@ -179,15 +179,8 @@ impl Node {
         let at_once = desk.model().plan().checks.is_empty() || fresh(saved.as_ref(), now.wall_ms);
 
         let dns_addrs = bound.as_ref().map(|bound| bound.local_addrs().to_vec()).unwrap_or_default();
-        let mut counters = Vec::new();
-        let serving = bound.map(|bound| {
-            serve::start(bound, &reader, clock, || {
-                let worker = Worker::new();
-                counters.push(worker.shared());
-                worker
-            })
-        });
-        let serving = serving.transpose().map_err(StartError::Machine)?;
+        let dns = bound.map(|bound| start_dns(bound, &reader, clock)).transpose();
+        let (serving, counts) = dns.map_err(StartError::Machine)?.unzip();
         let probing = Probing::default();
         let pace = probing.clone();
         let operator = Operator::start(
@@ -214,9 +207,7 @@ impl Node {
             config.state_dir.clone(),
         );
         state.extra = start.extra;
-        state.dns = serving.as_ref().map(|serving| -> Arc<dyn DnsCounts> {
-            Arc::new(LiveCounts { workers: counters, sockets: serving.stats() })
-        });
+        state.dns = counts;
         let tasks = vec![
             tokio::spawn(admin::serve(admin, Arc::new(state), stopped.clone())),
             tokio::spawn(watch_orders(Arc::clone(&operator), stopped.clone())),
@@ -291,6 +282,18 @@ impl Node {
             let _ = task.await;
         }
     }
+}
+
+/// Starts the threads that answer, which wait until they are told to; with what they count.
+fn start_dns(bound: Bound, reader: &Reader, clock: Clock) -> io::Result<(Serving, Arc<dyn DnsCounts>)> {
+    let mut workers = Vec::new();
+    let serving = serve::start(bound, reader, clock, || {
+        let worker = Worker::new();
+        workers.push(worker.shared());
+        worker
+    })?;
+    let sockets = serving.stats();
+    Ok((serving, Arc::new(LiveCounts { workers, sockets })))
 }
 
 async fn watch_orders(operator: Arc<Operator>, mut stop: watch::Receiver<bool>) {
