@@ -183,15 +183,8 @@ impl Node {
         let (serving, counts) = dns.map_err(StartError::Machine)?.unzip();
         let probing = Probing::default();
         let pace = probing.clone();
-        let operator = Operator::start(
-            handle.clone(),
-            clock,
-            start.config_path,
-            runner,
-            loaded,
-            admin_file.source,
-            probing,
-        );
+        let (path, admin_source) = (start.config_path, admin_file.source);
+        let operator = Operator::start(handle.clone(), clock, path, runner, loaded, admin_source, probing);
         let operator = Arc::new(operator);
         operator.tell_of_start(admin_file.problem.as_ref(), &past).await;
         let repaced = move |generation, check, fast| pace.set_fast(generation, check, fast);
@@ -199,17 +192,13 @@ impl Node {
 
         let ready = Arc::new(AtomicBool::new(false));
         let admin_addr = admin.local_addr().map_err(StartError::Machine)?;
-        let mut state = AdminState::new(
-            handle.clone(),
-            Arc::clone(&ready),
-            clock,
-            operator.clone(),
-            config.state_dir.clone(),
-        );
+        let dir = config.state_dir.clone();
+        let mut state = AdminState::new(handle.clone(), Arc::clone(&ready), clock, operator.clone(), dir);
         state.extra = start.extra;
         state.dns = counts;
+        let admin = admin::serve(admin, Arc::new(state), stopped.clone());
         let tasks = vec![
-            tokio::spawn(admin::serve(admin, Arc::new(state), stopped.clone())),
+            tokio::spawn(admin),
             tokio::spawn(watch_orders(Arc::clone(&operator), stopped.clone())),
             tokio::spawn(watch_geo(Arc::clone(&operator), stopped)),
         ];
