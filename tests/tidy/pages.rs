@@ -16,15 +16,15 @@ const NAMED: [&str; 3] = ["routePriority", "hash numbers", "re-weighting numbers
 const TRAPS: std::ops::RangeInclusive<char> = 'a'..='l';
 
 /// The ways in which a requirement may stand, as its last column begins.
-const STATUSES: [&str; 4] = ["shown by `", "not yet: ", "not applicable: ", "pending"];
+const STATUSES: [&str; 3] = ["shown by `", "not yet: ", "not applicable: "];
 
 /// The names of a file's tests.
 pub(crate) fn test_names(source: &Source) -> Vec<String> {
     let mut names = Vec::new();
     for at in 0..source.tokens.len() {
-        // `#[test]` and `#[tokio::test]`, not every function that lies beside tests.
-        if source.text(at) == "test" && source.text(at + 1) == "]" && source.text(at.saturating_sub(1)) != "("
-        {
+        // `#[test]`, `#[tokio::test]`, `#[tokio::test(…)]`; not every function that lies beside tests.
+        let begins = ["[", ":", "::"].contains(&source.text(at.saturating_sub(1)));
+        if begins && source.text(at) == "test" && ["]", "("].contains(&source.text(at + 1)) {
             let end = source.tokens.len().min(at + 40);
             let name = (at..end).find(|&at| source.text(at) == "fn").map(|at| source.text(at + 1));
             names.extend(name.filter(|name| is_word(name)).map(str::to_owned));

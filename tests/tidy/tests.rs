@@ -249,7 +249,7 @@ fn a_requirement_without_row_status_or_test_is_found() {
 
 #[test]
 fn only_functions_that_are_run_as_tests_count_as_tests() {
-    let text = "#[test]\nfn a() {}\n#[tokio::test]\nasync fn b() {}\n#[cfg(test)]\nmod t { fn c() {} }";
+    let text = "#[test]\nfn a() {}\n#[tokio::test(start_paused = true)]\nasync fn b() {}\n#[cfg(test)]\nmod t { fn c() {} }";
     assert_eq!(pages::test_names(&source("tests/a.rs", text)), ["a", "b"]);
 }
 
