@@ -4,7 +4,7 @@
 //! read only when there is something to answer with.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -26,7 +26,7 @@ use crate::control::desk::{Desk, Handle};
 use crate::control::load::{LoadErrors, LoadOptions, Loaded, load_named, parse};
 use crate::control::recorder::{Recorder, read_saved};
 use crate::control::saved::Saved;
-use crate::control::{Clock, run};
+use crate::control::{Clock, Reader, run};
 use crate::dns::Worker;
 use crate::probe::{ClientError, Runner};
 use crate::serve::admin::{self, AdminState, DnsCounts, ExtraRoutes, LiveCounts};
@@ -58,6 +58,8 @@ pub struct Node {
     serving: Option<Serving>,
     writer: JoinHandle<Desk>,
     tasks: Vec<JoinHandle<()>>,
+    /// Keeps other servers out of `state_dir` for as long as it is open.
+    state_dir: Option<File>,
 }
 
 impl fmt::Debug for Node {
@@ -80,6 +82,8 @@ pub enum StartError {
     BindAdmin(SocketAddr, io::Error),
     /// `state_dir` can't be made.
     StateDir(PathBuf, io::Error),
+    /// Another server keeps its state there: two would overwrite each other's.
+    StateDirInUse(PathBuf),
     /// A thread or a runtime can't be made, or the system refuses something else that it should not.
     Machine(io::Error),
     /// The probes' client can't be made.
@@ -100,6 +104,11 @@ impl fmt::Display for StartError {
             Self::StateDir(path, error) => write!(
                 f,
                 "cannot use state_dir {}: {error}; it must be a folder, or a place where this user may make one",
+                path.display()
+            ),
+            Self::StateDirInUse(path) => write!(
+                f,
+                "another waypost keeps its state in {}: give each server a state_dir of its own",
                 path.display()
             ),
             Self::Machine(error) => write!(f, "cannot start: {error}"),
@@ -139,11 +148,14 @@ impl Node {
         let admin = TcpListener::bind(config.admin.listen)
             .await
             .map_err(|error| StartError::BindAdmin(config.admin.listen, error))?;
+        let state_dir = claim(&config.state_dir)?;
         let options = LoadOptions { generation: 1, now, in_use: None, accept_geo: false, stand_in: true };
         let loading = spawn_blocking(move || load_named(config, options));
         let loaded = loading.await.map_err(io::Error::other).map_err(StartError::Machine)?;
         let loaded = loaded.map_err(StartError::Config)?;
-        Self::run(&loaded, clock, start, bound, admin).await
+        let mut node = Self::run(&loaded, clock, start, bound, admin).await?;
+        node.state_dir = state_dir;
+        Ok(node)
     }
 
     async fn run(
@@ -167,26 +179,12 @@ impl Node {
         let at_once = desk.model().plan().checks.is_empty() || fresh(saved.as_ref(), now.wall_ms);
 
         let dns_addrs = bound.as_ref().map(|bound| bound.local_addrs().to_vec()).unwrap_or_default();
-        let mut counters = Vec::new();
-        let serving = bound.map(|bound| {
-            serve::start(bound, &reader, clock, || {
-                let worker = Worker::new();
-                counters.push(worker.shared());
-                worker
-            })
-        });
-        let serving = serving.transpose().map_err(StartError::Machine)?;
+        let dns = bound.map(|bound| start_dns(bound, &reader, clock)).transpose();
+        let (serving, counts) = dns.map_err(StartError::Machine)?.unzip();
         let probing = Probing::default();
         let pace = probing.clone();
-        let operator = Operator::start(
-            handle.clone(),
-            clock,
-            start.config_path,
-            runner,
-            loaded,
-            admin_file.source,
-            probing,
-        );
+        let (path, admin_source) = (start.config_path, admin_file.source);
+        let operator = Operator::start(handle.clone(), clock, path, runner, loaded, admin_source, probing);
         let operator = Arc::new(operator);
         operator.tell_of_start(admin_file.problem.as_ref(), &past).await;
         let repaced = move |generation, check, fast| pace.set_fast(generation, check, fast);
@@ -194,23 +192,28 @@ impl Node {
 
         let ready = Arc::new(AtomicBool::new(false));
         let admin_addr = admin.local_addr().map_err(StartError::Machine)?;
-        let mut state = AdminState::new(
-            handle.clone(),
-            Arc::clone(&ready),
-            clock,
-            operator.clone(),
-            config.state_dir.clone(),
-        );
+        let dir = config.state_dir.clone();
+        let mut state = AdminState::new(handle.clone(), Arc::clone(&ready), clock, operator.clone(), dir);
         state.extra = start.extra;
-        state.dns = serving.as_ref().map(|serving| -> Arc<dyn DnsCounts> {
-            Arc::new(LiveCounts { workers: counters, sockets: serving.stats() })
-        });
+        state.dns = counts;
+        let admin = admin::serve(admin, Arc::new(state), stopped.clone());
         let tasks = vec![
-            tokio::spawn(admin::serve(admin, Arc::new(state), stopped.clone())),
+            tokio::spawn(admin),
             tokio::spawn(watch_orders(Arc::clone(&operator), stopped.clone())),
             tokio::spawn(watch_geo(Arc::clone(&operator), stopped)),
         ];
-        let node = Self { dns_addrs, admin_addr, handle, operator, ready, stop, serving, writer, tasks };
+        let node = Self {
+            dns_addrs,
+            admin_addr,
+            handle,
+            operator,
+            ready,
+            stop,
+            serving,
+            writer,
+            tasks,
+            state_dir: None,
+        };
         if at_once {
             node.open();
         }
@@ -270,6 +273,18 @@ impl Node {
     }
 }
 
+/// Starts the threads that answer, which wait until they are told to; with what they count.
+fn start_dns(bound: Bound, reader: &Reader, clock: Clock) -> io::Result<(Serving, Arc<dyn DnsCounts>)> {
+    let mut workers = Vec::new();
+    let serving = serve::start(bound, reader, clock, || {
+        let worker = Worker::new();
+        workers.push(worker.shared());
+        worker
+    })?;
+    let sockets = serving.stats();
+    Ok((serving, Arc::new(LiveCounts { workers, sockets })))
+}
+
 async fn watch_orders(operator: Arc<Operator>, mut stop: watch::Receiver<bool>) {
     let mut looks = interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -302,6 +317,17 @@ fn saved_table(state_dir: &Path) -> Option<Saved> {
 
 fn fresh(saved: Option<&Saved>, wall_ms: i64) -> bool {
     saved.is_some_and(|saved| saved.is_fresh(wall_ms))
+}
+
+/// Claims the folder for this server, until the file that is returned is closed. Absent where the file system knows no
+/// locks: then nothing is claimed.
+fn claim(path: &Path) -> Result<Option<File>, StartError> {
+    let Ok(folder) = File::open(path) else { return Ok(None) };
+    match folder.try_lock() {
+        Ok(()) => Ok(Some(folder)),
+        Err(TryLockError::WouldBlock) => Err(StartError::StateDirInUse(path.to_owned())),
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
 }
 
 /// Makes the folder, for this user alone. One that can't be written is no error: answers do not need it, and what

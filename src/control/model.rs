@@ -424,4 +424,4 @@ fn reading_of(tracker: &Tracker, now: Mono) -> Reading {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -51,7 +51,8 @@ pub struct Headroom {
 pub fn preview(config: &Config, plan: &Plan, inputs: &Inputs, orders: &AdminFile, wall_ms: i64) -> Preview {
     let then = Inputs { orders: orders.clone(), ..inputs.clone() };
     let mut preview = Preview::default();
-    let mut carried = vec![0.0; plan.regions.len()];
+    let mut carries = vec![0.0; plan.regions.len()];
+    let mut carried = carries.clone();
     let (mut moved, mut total) = (0.0, 0.0);
     for (index, service) in (0..).zip(&plan.services) {
         let before = derive(plan, inputs, index, wall_ms, None);
@@ -65,6 +66,7 @@ pub fn preview(config: &Config, plan: &Plan, inputs: &Inputs, orders: &AdminFile
             let load = config.region_rules.get(home.index()).and_then(|rules| rules.load);
             let load = load.unwrap_or(0) as f64 / plan.services.len().max(1) as f64;
             total += load;
+            spread(&mut carries, &before, old.decision.chosen, load);
             spread(&mut carried, &after, new.decision.chosen, load);
             if old.decision.chosen != new.decision.chosen {
                 moved += load;
@@ -78,7 +80,7 @@ pub fn preview(config: &Config, plan: &Plan, inputs: &Inputs, orders: &AdminFile
         }
     }
     preview.share_moved = (total > 0.0).then_some(moved / total);
-    weigh(&mut preview, config, plan, &carried);
+    weigh(&mut preview, config, plan, &carries, &carried);
     preview
 }
 
@@ -98,10 +100,12 @@ fn spread(carried: &mut [f64], after: &ServiceState, chosen: Chosen, load: f64) 
     }
 }
 
-/// Holds what each region would carry against what it can.
-fn weigh(preview: &mut Preview, config: &Config, plan: &Plan, carried: &[f64]) {
+/// Holds what each region would carry against what it can. One that carries too much already refuses nothing that does
+/// not make it more.
+fn weigh(preview: &mut Preview, config: &Config, plan: &Plan, carries: &[f64], carried: &[f64]) {
     let mut unknown = Vec::new();
-    for ((region, rules), &load) in plan.region_ids().zip(&config.region_rules).zip(carried) {
+    let loads = carries.iter().zip(carried);
+    for ((region, rules), (&now, &load)) in plan.region_ids().zip(&config.region_rules).zip(loads) {
         let name = plan.region_name(region);
         let known = rules.load.is_some() || load > 0.0;
         if rules.load.is_none() {
@@ -110,7 +114,9 @@ fn weigh(preview: &mut Preview, config: &Config, plan: &Plan, carried: &[f64]) {
         let headroom = Headroom { load: known.then_some(load), capacity: rules.capacity };
         preview.regions.insert(name.to_owned(), headroom);
         let own = rules.load.unwrap_or(0) as f64;
-        if let Some(capacity) = rules.capacity.filter(|&capacity| load > capacity as f64 && load > own) {
+        if let Some(capacity) =
+            rules.capacity.filter(|&capacity| load > capacity as f64 && load > own.max(now))
+        {
             let text = format!("{name} would have to carry {load:.0} requests/s, and can carry {capacity}");
             preview.refusals.push(text);
         }

@@ -161,3 +161,6 @@ pub fn wire_name(name: &str) -> Vec<u8> {
     wire.push(0);
     wire
 }
+
+#[cfg(test)]
+mod tests;

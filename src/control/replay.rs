@@ -117,10 +117,10 @@ impl Replay {
         self.report
     }
 
-    /// Serials count up by one; a geo file's line has that of the line before, and a start may begin anywhere.
+    /// Serials count up by one; a line that changes no state has that of the line before, and a start may begin anywhere.
     fn follow(&mut self, line: &Line) {
         let last = self.serial.replace(line.serial);
-        let step = if line.cause == "geo" { 0 } else { 1 };
+        let step = if matches!(&*line.cause, "geo" | "checkpoint") { 0 } else { 1 };
         if last.is_some_and(|last| last + step != line.serial) && line.cause != "start" {
             self.unusable(line, "it does not follow the line before it: lines are missing");
         }

@@ -88,3 +88,6 @@ impl Saved {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

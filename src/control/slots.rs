@@ -112,3 +112,6 @@ impl Slots {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

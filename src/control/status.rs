@@ -366,3 +366,6 @@ pub fn reason(plan: &Plan, listed: &RegionPlan, state: &RegionState) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -100,3 +100,6 @@ impl Storms {
         Some(Some(Frozen { state: known.probed, up: known.up.clone() }))
     }
 }
+
+#[cfg(test)]
+mod tests;

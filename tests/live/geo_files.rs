@@ -44,6 +44,12 @@ fn a_geo_file_that_cannot_be_used_leaves_the_old_one_in_use_and_a_good_one_is_ta
         assert_eq!(site.ask(CN).addresses(), CN_A, "{what}");
     }
 
+    // Nothing stands in for a file at a reload: it is refused as a whole.
+    let refused = site.run(&["reload"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.err.contains("country.mmdb"), "{refused:?}");
+    assert_eq!(site.ask(CN).addresses(), CN_A);
+
     let mut more = three_places();
     more.push(("2a02::", "2a02:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "NL"));
     site.replace("country.mmdb", &mmdb(&more, BUILT + 3600));

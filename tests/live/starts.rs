@@ -53,6 +53,23 @@ fn a_second_server_on_the_same_ports_says_why_it_ends() {
 }
 
 #[test]
+fn a_second_server_with_the_same_state_dir_ends_and_the_first_keeps_its_own() {
+    let first = Site::new().started();
+    let mut second = Site::new();
+    let state = first.path("state").display().to_string();
+    let config = second.config("", "requires = []").replacen(
+        "version = 1",
+        &format!("version = 1\nstate_dir = \"{state}\""),
+        1,
+    );
+    second.write("waypost.toml", &config);
+    let (code, log) = exit_of(&mut second);
+    assert_eq!(code, 1, "{log}");
+    assert!(log.contains("another waypost keeps its state in") && log.contains(&state), "{log}");
+    assert_eq!(first.ask(CN).addresses(), CN_A);
+}
+
+#[test]
 fn a_port_that_is_taken_is_told_with_what_to_do() {
     let mut site = Site::new();
     let udp = UdpSocket::bind((site.ip, DNS_PORT)).unwrap();

@@ -23,12 +23,19 @@ use crate::world::{
 /// Something that happens, in names, so that it means the same to every model.
 #[derive(Clone, Debug)]
 pub(crate) enum Happening {
-    Probed { check: (String, String, Option<IpAddr>), verdict: Verdict },
+    Probed {
+        check: (String, String, Option<IpAddr>),
+        verdict: Verdict,
+    },
     Ordered(Orders),
     Released(&'static str),
     Loaded(Plan),
-    Geo { turn: usize },
+    Geo {
+        turn: usize,
+    },
     Restarted,
+    /// The journal has become long, say.
+    Checkpoint,
     Tick,
 }
 
@@ -108,6 +115,9 @@ impl Server {
                 self.set_parts();
                 let outcome = Outcome { serial: self.model.serial(), ..Outcome::default() };
                 return Some(Line::new(&self.model, &outcome, "geo", "another geo file".into()));
+            }
+            Happening::Checkpoint => {
+                return Some(Line::whole(&self.model, "checkpoint", "everything as it stands".into()));
             }
             Happening::Restarted => return Some(self.restart(now)),
         };
@@ -296,6 +306,7 @@ impl Author {
                 vec![(self.now, Happening::Tick), (self.now, Happening::Geo { turn: self.dice.below(3) })]
             }
             90..93 => vec![(self.now, self.set_clock())],
+            94 => vec![(self.now, Happening::Tick), (self.now, Happening::Checkpoint)],
             93 if self.reloads => vec![(self.now, Happening::Restarted)],
             _ => {
                 self.pass(self.dice.clone().roll() % 1_200_000);

@@ -173,7 +173,7 @@ fn ten_thousand_clients_are_explained_as_they_are_served() {
     for round in 0..250 {
         let now = after_ms(dice.roll() % 100_000);
         let mut state = any_state(&mut dice, now);
-        for _ in 0..70 {
+        for _ in 0..42 {
             // Answers are asked for later than they were made.
             let later =
                 Now { mono: now.mono.after(std::time::Duration::from_millis(dice.roll() % 5_000)), ..now };
@@ -197,7 +197,7 @@ fn ten_thousand_clients_are_explained_as_they_are_served() {
     }
     assert_eq!(reasons, BTreeSet::from(["degraded", "fail_open", "fallback", "home", "unmapped"]));
     assert_eq!(by, BTreeSet::from(["network", "unmapped"]));
-    assert!(tailored > 10_000, "{tailored} decisions");
+    assert!(tailored > 6_000, "{tailored} decisions");
 }
 
 /// Holds an explanation against the wire: data in order, TTL, code, scope; and against what the answer was counted as.

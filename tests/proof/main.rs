@@ -7,6 +7,7 @@
 
 mod day;
 
+mod ecs_cases;
 mod explain;
 mod replay;
 mod scope;

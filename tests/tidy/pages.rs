@@ -22,11 +22,9 @@ const STATUSES: [&str; 3] = ["shown by `", "not yet: ", "not applicable: "];
 pub(crate) fn test_names(source: &Source) -> Vec<String> {
     let mut names = Vec::new();
     for at in 0..source.tokens.len() {
-        // `#[test]`, `#[tokio::test]` and `#[tokio::test(…)]`, not every function that lies beside tests.
-        let is_plain = source.text(at + 1) == "]" && source.text(at.saturating_sub(1)) != "(";
-        let has_arguments = source.text(at + 1) == "("
-            && (at.saturating_sub(3)..at).any(|before| source.text(before) == "tokio");
-        if source.text(at) == "test" && (is_plain || has_arguments) {
+        // `#[test]`, `#[tokio::test]`, `#[tokio::test(…)]`; not every function that lies beside tests.
+        let begins = ["[", ":", "::"].contains(&source.text(at.saturating_sub(1)));
+        if begins && source.text(at) == "test" && ["]", "("].contains(&source.text(at + 1)) {
             let end = source.tokens.len().min(at + 40);
             let name = (at..end).find(|&at| source.text(at) == "fn").map(|at| source.text(at + 1));
             names.extend(name.filter(|name| is_word(name)).map(str::to_owned));

@@ -249,9 +249,8 @@ fn a_requirement_without_row_status_or_test_is_found() {
 
 #[test]
 fn only_functions_that_are_run_as_tests_count_as_tests() {
-    let text = "#[test]\nfn a() {}\n#[tokio::test]\nasync fn b() {}\n#[tokio::test(start_paused = true)]\nasync fn c() {}\n\
-                #[cfg(test)]\nmod t { fn d() {} }";
-    assert_eq!(pages::test_names(&source("tests/a.rs", text)), ["a", "b", "c"]);
+    let text = "#[test]\nfn a() {}\n#[tokio::test(start_paused = true)]\nasync fn b() {}\n#[cfg(test)]\nmod t { fn c() {} }";
+    assert_eq!(pages::test_names(&source("tests/a.rs", text)), ["a", "b"]);
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
-use super::{Inner, Operator, geo_in_use, invalid, lost, specs, stopping};
+use super::super::probing::specs;
+use super::{Inner, Operator, geo_in_use, invalid, lost, stopping};
 use crate::config::Config;
 use crate::config::admin::AdminFile;
 use crate::control::desk::Message;

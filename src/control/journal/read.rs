@@ -1,8 +1,8 @@
 //! A journal read back, line by line.
 //!
-//! A process that dies while it writes leaves a line torn. It is the file's last one, or the next process closed it and
-//! went on with a `start`, which tells everything anew. Either way nothing is lost but what was torn, and that was not
-//! promised to anybody: such lines are left out, and counted.
+//! A process that dies while it writes, or a disk that is full, leaves a line torn. It is the file's last one, or it was
+//! closed and followed by a line that tells everything anew. Either way nothing is lost but what was torn, and that was
+//! not promised to anybody: such lines are left out, and counted.
 
 use std::fmt;
 use std::io::{self, BufRead};
@@ -95,7 +95,7 @@ impl<R: BufRead> Iterator for Lines<R> {
             return None;
         }
         self.ahead = self.parse();
-        if matches!(&self.ahead, Some((Ok(line), _)) if line.cause == "start") {
+        if matches!(&self.ahead, Some((Ok(line), _)) if line.is_whole()) {
             self.torn += 1;
             return self.ahead.take().map(|(line, _)| line);
         }

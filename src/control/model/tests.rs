@@ -1,5 +1,9 @@
 //! Outages, drains and releases under a moved clock.
 
+mod clock;
+mod reload;
+mod scale;
+
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -11,13 +15,13 @@ use crate::control::plan::{Check, EndpointPlan, RegionPlan, ServicePlan};
 use crate::health::{Evidence, Impact};
 use crate::region::{AllDown, Reason};
 
-const OK: Verdict = Verdict::Ok;
-const DOWN: Verdict = Verdict::Failed(Evidence::Plain);
+pub(crate) const OK: Verdict = Verdict::Ok;
+pub(crate) const DOWN: Verdict = Verdict::Failed(Evidence::Plain);
 const READ_ONLY: Verdict = Verdict::Failed(Evidence::Explicit);
 
-const CN: RegionId = region(0);
-const EU: RegionId = region(1);
-const US: RegionId = region(2);
+pub(crate) const CN: RegionId = region(0);
+pub(crate) const EU: RegionId = region(1);
+pub(crate) const US: RegionId = region(2);
 
 const fn region(index: usize) -> RegionId {
     match RegionId::new(index) {
@@ -27,7 +31,7 @@ const fn region(index: usize) -> RegionId {
 }
 
 /// One service in three regions, two addresses each, a web check per address and a database check per region.
-fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     let mut plan = Plan {
         regions: ["cn", "eu", "us"].map(str::to_owned).to_vec(),
         manual_failback: vec![false; 3],
@@ -57,7 +61,7 @@ fn plan() -> Plan {
     plan
 }
 
-fn damping() -> Damping {
+pub(crate) fn damping() -> Damping {
     Damping {
         fall: 3,
         rise: 3,
@@ -69,14 +73,14 @@ fn damping() -> Damping {
 }
 
 /// A model with a clock that only the test moves.
-struct Sim {
-    model: Model,
-    now: Now,
-    outcomes: Vec<Outcome>,
+pub(crate) struct Sim {
+    pub(crate) model: Model,
+    pub(crate) now: Now,
+    pub(crate) outcomes: Vec<Outcome>,
 }
 
 impl Sim {
-    fn new(plan: Plan) -> Self {
+    pub(crate) fn new(plan: Plan) -> Self {
         let now = Now { mono: Mono(1_000), wall_ms: 1_796_000_000_000 };
         let damping = vec![damping(); plan.checks.len()];
         let load = Load { plan, damping, orders: AdminFile::default() };
@@ -85,25 +89,25 @@ impl Sim {
     }
 
     /// All checks good until nothing is warming any more.
-    fn steady() -> Self {
+    pub(crate) fn steady() -> Self {
         let mut sim = Self::new(plan());
         sim.rounds(3, |_| OK);
         sim
     }
 
-    fn pass(&mut self, seconds: u64) {
+    pub(crate) fn pass(&mut self, seconds: u64) {
         self.now.mono.0 += seconds * 1000;
         self.now.wall_ms += seconds as i64 * 1000;
         self.apply(Event::Tick);
     }
 
-    fn apply(&mut self, event: Event) {
+    pub(crate) fn apply(&mut self, event: Event) {
         let outcome = self.model.apply(self.now, event);
         self.outcomes.push(outcome);
     }
 
     /// Each check runs once, a second after the last round.
-    fn rounds(&mut self, count: u32, verdict: impl Fn(&Check) -> Verdict) {
+    pub(crate) fn rounds(&mut self, count: u32, verdict: impl Fn(&Check) -> Verdict) {
         for _ in 0..count {
             self.pass(1);
             let plan = Arc::clone(self.model.plan());
@@ -113,7 +117,7 @@ impl Sim {
         }
     }
 
-    fn order(&mut self, drains: Vec<Entry>, forces: Vec<(Entry, Forced)>) {
+    pub(crate) fn order(&mut self, drains: Vec<Entry>, forces: Vec<(Entry, Forced)>) {
         self.apply(Event::Orders(AdminFile { drains, forces, ..AdminFile::default() }));
     }
 
@@ -140,11 +144,11 @@ impl Sim {
     }
 }
 
-fn entry(region: RegionId) -> Entry {
+pub(crate) fn entry(region: RegionId) -> Entry {
     Entry { line: 1, region, service: None, from_ms: None, until_ms: None, reason: "test".into() }
 }
 
-fn web_of(region: RegionId) -> impl Fn(&Check) -> bool {
+pub(crate) fn web_of(region: RegionId) -> impl Fn(&Check) -> bool {
     move |check| check.probe == "web" && check.region == region
 }
 

@@ -92,6 +92,14 @@ fn the_last_able_region_of_one_service_alone_is_reason_enough_to_refuse() {
 }
 
 #[test]
+fn a_region_that_carries_too_much_already_is_no_reason_to_refuse_what_adds_nothing() {
+    let cn_drained = "[[drain]]\nregion = \"cn\"\n";
+    let again = give(cn_drained, Verb::Drain, &order("cn")).unwrap();
+    assert_eq!((again.preview.moves.len(), again.preview.refusals.len()), (0, 0));
+    assert_eq!(again.preview.regions["eu"].load, Some(45_000.0), "more than its capacity, as before");
+}
+
+#[test]
 fn the_preview_of_a_scheduled_drain_is_of_the_moment_at_which_it_begins() {
     let later = Order { from: Some("2099-01-01T00:00:00Z".into()), ..order("eu") };
     let drained = give("", Verb::Drain, &later).unwrap();

@@ -1,13 +1,21 @@
 use super::*;
+use crate::control::inputs::{Change, Orders};
 
 fn line(serial: u64, cause: &str) -> String {
+    let whole = Change::Plan {
+        plan: Box::default(),
+        readings: Vec::new(),
+        held: Vec::new(),
+        put_off: Vec::new(),
+        orders: Orders::default(),
+    };
     let line = Line {
         serial,
         at: "2026-12-01T00:00:00Z".into(),
         at_ms: 1_796_083_200_000,
         cause: cause.into(),
         text: String::new(),
-        changes: Vec::new(),
+        changes: if cause == "start" { vec![whole] } else { Vec::new() },
         touched: Vec::new(),
         more: 0,
         digest: String::new(),
