@@ -22,6 +22,8 @@ struct View {
     #[serde(default)]
     fallback: BTreeMap<String, Vec<String>>,
     regions: BTreeMap<String, Region>,
+    #[serde(default)]
+    orders: Vec<Order>,
     probes: Vec<Probe>,
     geo: Option<Geo>,
     warnings: Vec<Warning>,
@@ -41,6 +43,16 @@ struct Place {
     #[serde(default)]
     held: bool,
     since: String,
+    reason: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Order {
+    what: String,
+    region: String,
+    service: Option<String>,
+    from: Option<String>,
+    until: Option<String>,
     reason: String,
 }
 
@@ -132,6 +144,10 @@ fn text(view: &View) -> String {
     text.push('\n');
     text.push_str(&regions(view));
     text.push('\n');
+    if !view.orders.is_empty() {
+        text.push_str(&orders(view));
+        text.push('\n');
+    }
     text.push_str(&probes(view));
     text
 }
@@ -167,6 +183,23 @@ fn regions(view: &View) -> String {
                 place.reason.clone(),
             ]);
         }
+    }
+    table.render(0)
+}
+
+/// Drains and forces as the admin file has them: what `undrain` and `unforce` take out.
+fn orders(view: &View) -> String {
+    let mut table = Table::new(&["ORDER", "REGION", "SERVICES", "FROM", "UNTIL", "REASON"]);
+    for order in &view.orders {
+        let what = if order.what == "drain" { "drain".to_owned() } else { format!("force {}", order.what) };
+        table.row([
+            what,
+            order.region.clone(),
+            order.service.clone().unwrap_or_else(|| "all".to_owned()),
+            order.from.clone().unwrap_or_else(|| "-".to_owned()),
+            order.until.clone().unwrap_or_else(|| "-".to_owned()),
+            order.reason.clone(),
+        ]);
     }
     table.render(0)
 }

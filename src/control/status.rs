@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::clock::Now;
 use super::derive::{RegionState, ServiceState};
-use super::inputs::Inputs;
+use super::inputs::{Inputs, Order, Ordered, Orders};
 use super::journal::rfc3339;
 use super::load::GeoInfo;
 use super::model::Turn;
@@ -182,6 +182,8 @@ pub struct Report {
     /// For each home, who stands in for it, in order.
     pub fallback: BTreeMap<String, Vec<String>>,
     pub regions: BTreeMap<String, RegionReport>,
+    /// Drains and forces of the admin file that is in force, those to come and those that are past too.
+    pub orders: Vec<OrderReport>,
     pub probes: Vec<ProbeReport>,
     pub geo: Option<GeoInfo>,
     pub warnings: Vec<Warning>,
@@ -218,6 +220,22 @@ pub struct EndpointReport {
     pub address: IpAddr,
     pub probe: Option<String>,
     pub state: &'static str,
+}
+
+/// One drain or force.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct OrderReport {
+    /// `drain`, `up` or `down`.
+    pub what: Ordered,
+    pub region: String,
+    /// A glob; absent: every service.
+    pub service: Option<String>,
+    /// RFC 3339; absent: from the start.
+    pub from: Option<String>,
+    /// RFC 3339; absent: until it is removed.
+    pub until: Option<String>,
+    pub reason: String,
 }
 
 /// One check.
@@ -259,6 +277,7 @@ impl StatusParts {
             at: rfc3339(self.now.wall_ms),
             fallback: plan.region_ids().map(|home| (name(home), others(home))).collect(),
             regions: plan.region_ids().map(|region| (name(region), self.region(region))).collect(),
+            orders: Orders::of(&self.inputs.orders, plan).entries.into_iter().map(order_report).collect(),
             probes: self.checks.iter().map(probe_report).collect(),
             geo: self.geo.clone(),
             warnings: self.warnings.clone(),
@@ -314,6 +333,11 @@ impl StatusParts {
         let unknown = status.last.as_ref().is_some_and(|last| last.verdict == Verdict::Unknown);
         if level == Level::Unprobed && unknown { "unknown" } else { level.word() }
     }
+}
+
+fn order_report(order: Order) -> OrderReport {
+    let Order { region, what, service, from_ms, until_ms, reason } = order;
+    OrderReport { what, region, service, from: from_ms.map(rfc3339), until: until_ms.map(rfc3339), reason }
 }
 
 fn probe_report(status: &CheckStatus) -> ProbeReport {

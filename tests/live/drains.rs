@@ -89,6 +89,10 @@ fn a_scheduled_drain_lowers_the_ttl_before_it_begins() {
     let answer = site.ask(CN);
     assert_eq!(answer.addresses(), CN_A);
     assert!((6..=20).contains(&answer.ttl()), "never beyond the beginning: {}", answer.ttl());
+    let order = &site.status()["orders"][0];
+    assert_eq!((order["what"].as_str(), order["region"].as_str()), (Some("drain"), Some("cn")));
+    let shown = site.run(&["status"]).done();
+    assert!(shown.out.contains(order["from"].as_str().unwrap()), "what is to come is shown: {shown:?}");
 
     site.run(&["drain", "cn", "--from", &in_seconds(2), "--reason", "soon"]).done();
     let answer = site.ask(CN);
