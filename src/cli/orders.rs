@@ -78,14 +78,13 @@ fn without_server(
     }
     let offline = offline::read_whole(context)?;
     let done = offline.order(verb, order)?;
+    let path = offline.admin_file().display().to_string();
     let mut said = told_of(context, &done);
     said.exit = if order.dry_run { Exit::DONE } else { Exit::UNREACHABLE };
     said.notes.extend(offline.notes);
     said.notes.push(format!("waypost: {}", unreachable.text));
     if !order.dry_run {
-        said.notes.push(
-            "waypost: not live yet: it is in the admin file, and holds when the server starts".to_owned(),
-        );
+        said.notes.push(format!("waypost: not live yet: it is in {path}, and holds when the server starts"));
     }
     Ok(said)
 }

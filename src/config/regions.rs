@@ -237,7 +237,7 @@ fn read_network(
         Ok(network) => network,
         Err(NetworkFault::HostBits(masked)) => {
             return item.refuse(
-                format!("network {typed} has bits set behind its length"),
+                format!("network {typed} has bits set beyond its prefix length"),
                 format!("did you mean \"{}/{}\"?", masked.addr, masked.len),
             );
         }
