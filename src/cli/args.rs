@@ -173,7 +173,7 @@ pub struct OrderArgs {
 #[command(after_help = "Examples:
   waypost undrain cn
   waypost undrain cn --service '*.shop.example.com'
-  waypost unforce eu --dry-run
+  waypost undrain cn --dry-run
 
 Undoes exactly what was ordered for that region and that glob; where a wider order still holds, \
 says which (exit 1).")]

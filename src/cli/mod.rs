@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use args::{Args, Verb};
 
@@ -172,7 +172,9 @@ fn say(said: Result<Said, Failure>, json: bool) -> Exit {
             if !failure.hint.is_empty() {
                 notes.push(format!("  hint: {}", failure.hint));
             }
-            let document = failure.document.filter(|_| json).map(|document| format!("{document}\n"));
+            let here = || json!({ "title": "error", "detail": failure.text, "hint": failure.hint });
+            let document = json.then(|| failure.document.clone().unwrap_or_else(here));
+            let document = document.map(|document| format!("{document}\n"));
             (document.unwrap_or_default(), notes, failure.exit)
         }
     };

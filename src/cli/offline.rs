@@ -59,6 +59,11 @@ pub(super) fn read_whole(context: &Context) -> Result<Whole, Failure> {
 }
 
 impl Whole {
+    /// Where orders are written.
+    pub(super) fn admin_file(&self) -> &Path {
+        &self.desk.loaded().config.admin_file
+    }
+
     /// Gives an order by writing the admin file.
     ///
     /// Errors: the file on disk is invalid, the order makes no sense, the guard refuses, the file can't be written.

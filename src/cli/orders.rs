@@ -78,6 +78,7 @@ fn without_server(
     }
     let offline = offline::read_whole(context)?;
     let done = offline.order(verb, order)?;
+    let path = offline.admin_file().display().to_string();
     let mut said = told_of(context, &done);
     if !order.dry_run {
         said.exit = Exit::UNREACHABLE;
@@ -85,9 +86,7 @@ fn without_server(
     said.notes.extend(offline.notes);
     said.notes.push(format!("waypost: {}", unreachable.text));
     if !order.dry_run {
-        said.notes.push(
-            "waypost: not live yet: it is in the admin file, and holds when the server starts".to_owned(),
-        );
+        said.notes.push(format!("waypost: not live yet: it is in {path}, and holds when the server starts"));
     }
     Ok(said)
 }

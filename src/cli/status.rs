@@ -108,8 +108,13 @@ fn troubles(view: &View) -> Vec<String> {
             bad.push(format!("{region} {}", of.state));
         }
     }
+    let troubling = view.warnings.iter().filter(|warning| TROUBLING.contains(&&*warning.code));
+    bad.extend(troubling.map(|warning| format!("{}: {}", warning.code, warning.text)));
     bad
 }
+
+/// Warnings that somebody must look at, though every region is well.
+const TROUBLING: [&str; 5] = ["admin_file", "reload", "geo_file", "geo_stands_in", "state_dir"];
 
 fn check_line(view: &View, bad: &[String]) -> String {
     let more = bad.len().saturating_sub(5);

@@ -193,6 +193,9 @@ fn read_region_table(entry: &Value<'_, '_>, claims: &mut Claims) -> Option<Regio
 }
 
 /// Country or continent codes, each claimed by one region only.
+/// Codes that people type for countries which have another one.
+const MISTAKEN: [(&str, &str); 4] = [("UK", "GB"), ("EN", "GB"), ("EL", "GR"), ("USA", "US")];
+
 fn read_codes<T>(
     value: &Value<'_, '_>,
     region: &str,
@@ -204,6 +207,9 @@ fn read_codes<T>(
     value.list(|item| {
         let text = item.string()?;
         let Some(code) = parse(&text) else {
+            let upper = text.to_ascii_uppercase();
+            let meant = MISTAKEN.iter().find(|(typed, _)| what == "country" && *typed == upper);
+            let hint = meant.map_or(hint.to_owned(), |(_, code)| format!("did you mean \"{code}\"?"));
             return item.refuse(format!("there is no {what} `{}`", item.typed()), hint);
         };
         let claim = format!("{what} {}", text.to_ascii_uppercase());
@@ -237,7 +243,7 @@ fn read_network(
         Ok(network) => network,
         Err(NetworkFault::HostBits(masked)) => {
             return item.refuse(
-                format!("network {typed} has bits set behind its length"),
+                format!("network {typed} has bits set beyond its prefix length"),
                 format!("did you mean \"{}/{}\"?", masked.addr, masked.len),
             );
         }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::inputs::{Inputs, Unrest};
 use super::plan::{CheckIndex, Plan, RegionPlan, ServicePlan};
-use crate::config::admin::Forced;
+use crate::config::admin::{Entry, Forced};
 use crate::health::aggregate::{self, Cause, EndpointInput, Probed};
 use crate::region::{Chosen, Decision, HealthTable, Reason, RegionId, Standing, State, Step, decide_traced};
 
@@ -29,10 +29,10 @@ pub struct RegionState {
     pub standing: Standing,
     /// What probes make of it, whatever is ordered.
     pub probed: Probed,
-    /// The force that holds here, with its reason.
-    pub forced: Option<(Forced, String)>,
-    /// The drain that holds here: its reason.
-    pub drained: Option<String>,
+    /// The force that holds here.
+    pub forced: Option<(Forced, HoldingOrder)>,
+    /// The drain that holds here.
+    pub drained: Option<HoldingOrder>,
     /// Which endpoints are up; by position in the plan.
     pub up: Vec<bool>,
     /// Which families have as many endpoints up as they need.
@@ -47,6 +47,24 @@ pub struct RegionState {
     pub next_change_ms: Option<i64>,
     /// Since when it shows the state that it shows, in milliseconds since 1970.
     pub since_ms: i64,
+}
+
+/// An operator's order that holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HoldingOrder {
+    /// Why; may be empty.
+    pub reason: String,
+    /// For which services; absent: all.
+    pub service: Option<String>,
+    /// When it ends, in milliseconds since 1970; absent: when it is removed.
+    pub until_ms: Option<i64>,
+}
+
+impl HoldingOrder {
+    fn of(entry: &Entry) -> Self {
+        let service = entry.service.as_ref().map(|glob| glob.0.clone());
+        Self { reason: entry.reason.clone(), service, until_ms: entry.until_ms }
+    }
 }
 
 /// What the users of one home get.
@@ -174,8 +192,8 @@ fn region_state(
         sum = aggregate::Sum { state: frozen.state, up: frozen.up.clone(), cause: None };
     }
     let in_force = inputs.orders.in_force(place.1, &service.name, wall_ms);
-    let drained = in_force.drained.map(|entry| entry.reason.clone());
-    let forced = in_force.forced.map(|(entry, forced)| (forced, entry.reason.clone()));
+    let drained = in_force.drained.map(HoldingOrder::of);
+    let forced = in_force.forced.map(|(entry, forced)| (forced, HoldingOrder::of(entry)));
     let unrest = listed.all_checks().filter_map(|check| Some((inputs.reading(check).unrest?, check)));
     // The strongest reason is the smallest, and among equals the first check.
     let unrest = unrest.min();

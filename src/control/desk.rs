@@ -18,8 +18,8 @@ use super::snapshot::{Publisher, Reader, Snapshot};
 use super::status::{CheckStatus, StatusParts, TransitionKey, Warning};
 use crate::config::admin::AdminFile;
 use crate::health::{Observation, Verdict};
-use crate::region::RegionId;
 use crate::region::geo::GeoTable;
+use crate::region::{RegionId, State};
 
 /// Messages that may wait for the writer; senders of observations drop theirs beyond it.
 pub const MAX_MESSAGES: usize = 65_536;
@@ -311,15 +311,13 @@ impl Desk {
         for (number, turn) in outcome.turns.iter().enumerate() {
             if number < LOGGED_TURNS {
                 let service = plan.services.get(turn.service as usize).map_or("", |service| &service.name);
-                tracing::info!(
-                    service,
-                    region = plan.region_name(turn.region),
-                    from = turn.from.word(),
-                    to = turn.to.word(),
-                    cause = turn.cause,
-                    serial = outcome.serial,
-                    "region turned: {text}"
-                );
+                let (region, from, to) = (plan.region_name(turn.region), turn.from.word(), turn.to.word());
+                let (cause, serial) = (turn.cause, outcome.serial);
+                if turn.to == State::Failed {
+                    tracing::warn!(service, region, from, to, cause, serial, "region turned: {text}");
+                } else {
+                    tracing::info!(service, region, from, to, cause, serial, "region turned: {text}");
+                }
             }
             *self.transitions.entry(TransitionKey::of(&plan, turn, per_service)).or_default() += 1;
         }

@@ -125,7 +125,9 @@ pub fn load_named(config: Config, options: LoadOptions<'_>) -> Result<Loaded, Lo
     let zones = match zones.transpose() {
         Ok(zones) => zones.map(|(zones, notices)| {
             warnings.extend(
-                notices.iter().map(|notice| warning("zone", zone_line(notice, "warning"), options.now)),
+                notices
+                    .iter()
+                    .map(|notice| warning("zone", zone_line(notice, &config, "warning"), options.now)),
             );
             Arc::new(zones)
         }),
@@ -212,7 +214,7 @@ fn read_zones(dir: &Path, config: &Config) -> Result<(Zones, Vec<Notice>), Vec<S
     }
     let services: Vec<BoundService> = config.services.iter().map(bound).collect();
     Zones::build(&files, &services)
-        .map_err(|notices| notices.iter().map(|notice| zone_line(notice, "error")).collect())
+        .map_err(|notices| notices.iter().map(|notice| zone_line(notice, config, "error")).collect())
 }
 
 fn zone_files(dir: &Path) -> io::Result<Vec<ZoneFile>> {
@@ -246,9 +248,15 @@ fn bound(service: &crate::config::Service) -> BoundService {
     }
 }
 
-fn zone_line(notice: &Notice, severity: &str) -> String {
-    let mut place = notice.path.display().to_string();
-    for number in [notice.line, notice.column].into_iter().take_while(|&number| number > 0) {
+/// A zone's fault with its place, or a service's with its place in the configuration.
+fn zone_line(notice: &Notice, config: &Config, severity: &str) -> String {
+    let service = notice.service.and_then(|service| config.places.services.get(service as usize));
+    let (path, line, column) = match service {
+        Some(place) => (&config.path, place.line, place.column),
+        None => (&notice.path, notice.line, notice.column),
+    };
+    let mut place = path.display().to_string();
+    for number in [line, column].into_iter().take_while(|&number| number > 0) {
         place = format!("{place}:{number}");
     }
     let hint = if notice.hint.is_empty() { String::new() } else { format!("\n  hint: {}", notice.hint) };

@@ -15,7 +15,7 @@ use super::load::parse_orders;
 use super::plan::Plan;
 use super::preview::{Preview, preview};
 use crate::config::admin::{
-    AdminFile, EditError, Forced, Glob, NewEntry, add_drain, add_force, remove_drain, remove_force,
+    AdminFile, EditError, Entry, Forced, Glob, NewEntry, add_drain, add_force, remove_drain, remove_force,
 };
 use crate::config::{Config, Diagnostic, parse_duration};
 
@@ -324,12 +324,28 @@ fn edit(
             true => format!("there is no {what} of exactly {region}{}", for_services(order)),
             false => wider.join("; "),
         };
-        return Err(Refusal::new(RefusalKind::NothingToDo, text).hint(format!(
-            "`waypost status` shows what holds; `{}` takes out an entry of exactly the same region and --service",
-            verb.word()
-        )));
+        return Err(Refusal::new(RefusalKind::NothingToDo, text).hint(undo_hint(verb, order, ground)));
     }
     Ok((removal.text, wider))
+}
+
+/// The commands that undo what is ordered for the region.
+fn undo_hint(verb: Verb, order: &Order, ground: Ground<'_>) -> String {
+    let Ok(region) = ground.config.regions.find(&order.region) else { return String::new() };
+    let orders = &ground.inputs.orders;
+    let entries: Vec<&Entry> = match verb {
+        Verb::Undrain => orders.drains.iter().collect(),
+        _ => orders.forces.iter().map(|(entry, _)| entry).collect(),
+    };
+    let of_region = entries.into_iter().filter(|entry| entry.region == region);
+    let commands: Vec<String> = of_region
+        .map(|entry| {
+            let service =
+                entry.service.as_ref().map_or(String::new(), |glob| format!(" --service '{}'", glob.0));
+            format!("`waypost {} {}{service}`", verb.word(), order.region)
+        })
+        .collect();
+    if commands.is_empty() { "`waypost status` shows what holds".to_owned() } else { commands.join(", ") }
 }
 
 fn forced(order: &Order) -> Result<Forced, Refusal> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::clock::Now;
-use super::derive::{RegionState, ServiceState};
+use super::derive::{HoldingOrder, RegionState, ServiceState};
 use super::inputs::{Inputs, Order, Ordered, Orders};
 use super::journal::rfc3339;
 use super::load::GeoInfo;
@@ -360,13 +360,11 @@ fn probe_report(status: &CheckStatus) -> ProbeReport {
 
 /// Why a region shows the state that it shows, in a sentence's worth of words.
 pub fn reason(plan: &Plan, listed: &RegionPlan, state: &RegionState) -> String {
-    let with =
-        |what: &str, why: &str| if why.is_empty() { what.to_owned() } else { format!("{what}: {why}") };
-    if let Some(why) = &state.drained {
-        return with("drained", why);
+    if let Some(order) = &state.drained {
+        return ordered("drained", order);
     }
-    if let Some((forced, why)) = &state.forced {
-        return with(if *forced == Forced::Up { "forced up" } else { "forced down" }, why);
+    if let Some((forced, order)) = &state.forced {
+        return ordered(if *forced == Forced::Up { "forced up" } else { "forced down" }, order);
     }
     if state.standing == crate::region::Standing::Held {
         return "held after a failure: waits for `waypost release`".to_owned();
@@ -393,3 +391,15 @@ pub fn reason(plan: &Plan, listed: &RegionPlan, state: &RegionState) -> String {
 
 #[cfg(test)]
 mod tests;
+
+/// An order in words: what, for which services, until when, why.
+fn ordered(what: &str, order: &HoldingOrder) -> String {
+    let mut text = what.to_owned();
+    if let Some(glob) = &order.service {
+        text = format!("{text} for {glob}");
+    }
+    if let Some(until_ms) = order.until_ms {
+        text = format!("{text} until {}", rfc3339(until_ms));
+    }
+    if order.reason.is_empty() { text } else { format!("{text}: {}", order.reason) }
+}

@@ -202,22 +202,25 @@ impl GeoTable {
             IpAddr::V4(addr) => self.v4.find(addr.to_bits()),
             IpAddr::V6(addr) => match embedded(addr.to_bits()) {
                 None => self.v6.find(addr.to_bits()),
-                Some(within) if len > within.before => {
-                    let spot = self.v4.find(within.inner);
-                    Spot { scope: spot.scope + within.before, ..spot }
-                }
-                Some(within) => self.unreached(within),
+                Some(within) => self.inside(within, len),
             },
         }
     }
 
-    /// A subnet that ends before the IPv4 address begins is unmapped. Where the addresses around its (all-zero) end have
-    /// that home anyway, their scope is right; else no block is, but that of the one address.
-    fn unreached(&self, within: Embedded) -> Spot {
-        let inner = self.v4.find(within.inner);
-        let same = inner.home == self.unmapped && !inner.local;
-        let scope = if same { inner.scope + within.before } else { 128 };
-        Spot { home: self.unmapped, by: By::Unmapped, local: false, scope }
+    /// Looks an IPv4 address inside an IPv6 one up. A subnet that ends before it says nothing, and is unmapped. On the
+    /// wire it looks like the one address whose IPv4 bits are all zero, so that address (never a client's) is unmapped
+    /// as well, and stands apart from its neighbours: it must not get two answers.
+    fn inside(&self, within: Embedded, len: u8) -> Spot {
+        let zero = self.v4.find(within.zero);
+        let apart = zero.home != self.unmapped || zero.local;
+        if len <= within.before || within.inner == within.zero {
+            let scope = if apart { u32::BITS as u8 } else { zero.scope };
+            let scope = scope + within.before;
+            return Spot { home: self.unmapped, by: By::Unmapped, local: false, scope };
+        }
+        let spot = self.v4.find(within.inner);
+        let scope = if apart { spot.scope.max(within.inner.common(within.zero) + 1) } else { spot.scope };
+        Spot { scope: scope + within.before, ..spot }
     }
 }
 

@@ -9,6 +9,8 @@ pub(super) struct Embedded {
     pub(super) inner: u32,
     /// Bits of the IPv6 address before the IPv4 one.
     pub(super) before: u8,
+    /// The IPv4 address that all-zero bits stand for: what is read where a subnet ends before them.
+    pub(super) zero: u32,
 }
 
 /// The IPv6 blocks whose addresses carry an IPv4 one: first address and prefix length.
@@ -32,13 +34,13 @@ pub(super) fn embedded(addr: u128) -> Option<Embedded> {
     const SIX_TO_FOUR: u32 = (EMBEDDING[3].0 >> 112) as u32;
     let top = (addr >> 96) as u32;
     if top >> 16 == SIX_TO_FOUR {
-        return Some(Embedded { inner: (addr >> 80) as u32, before: 16 });
+        return Some(Embedded { inner: (addr >> 80) as u32, before: 16, zero: 0 });
     }
     if top == TEREDO {
-        return Some(Embedded { inner: !(addr as u32), before: 96 });
+        return Some(Embedded { inner: !(addr as u32), before: 96, zero: u32::MAX });
     }
     let rest = addr >> 32;
-    (rest == MAPPED || rest == NAT64).then_some(Embedded { inner: addr as u32, before: 96 })
+    (rest == MAPPED || rest == NAT64).then_some(Embedded { inner: addr as u32, before: 96, zero: 0 })
 }
 
 /// IPv4 blocks that say nothing about a place: private (RFC 1918), shared (RFC 6598), loopback, link-local (RFC 3927).
