@@ -84,7 +84,7 @@ impl Client {
         let body = serde_json::to_vec(body)
             .map_err(|error| Failure::new(Exit::USAGE, format!("cannot write that as JSON: {error}")))?;
         let mut request = self.http.post(url).header(CONTENT_TYPE, "application/json").body(body);
-        if let Some(user) = user() {
+        if let Some(user) = user().and_then(|user| HeaderValue::from_str(&user).ok()) {
             request = request.header(USER_HEADER, user);
         }
         wait(self.send(request))
@@ -216,10 +216,9 @@ fn token() -> Result<Option<HeaderValue>, Failure> {
 }
 
 /// Who types, for the audit.
-fn user() -> Option<HeaderValue> {
+pub(super) fn user() -> Option<String> {
     let names = ["SUDO_USER", "USER", "LOGNAME"];
-    let name = names.into_iter().find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()))?;
-    HeaderValue::from_str(&name).ok()
+    names.into_iter().find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()))
 }
 
 fn wait<T>(answer: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {

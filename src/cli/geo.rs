@@ -16,6 +16,8 @@ struct Report {
     home: String,
     by: &'static str,
     detail: String,
+    /// What the database says of the address, whatever placed it.
+    says: String,
     scope: u8,
     database: String,
     build: Option<String>,
@@ -41,11 +43,13 @@ pub(super) fn run(context: &Context, args: &args::Geo) -> Result<Said, Failure> 
     };
     let (subnet, source) = (Some(subnet), subnet.addr);
     let located = loaded.table.locate(subnet, source);
+    let placed = loaded.table.describe(subnet, source);
     let report = Report {
         client: args.client.clone(),
         home: config.regions.name(located.home).to_owned(),
         by: located.by.word(),
-        detail: loaded.table.describe(subnet, source).detail,
+        says: placed.place.to_string(),
+        detail: placed.detail,
         scope: located.scope,
         database: geo.database.display().to_string(),
         build: loaded.info.build,
@@ -61,6 +65,7 @@ fn text(report: &Report) -> String {
     table.row(["client", &report.client]);
     table.row(["home", &report.home]);
     table.row(["by", &format!("{}{detail}", report.by)]);
+    table.row(["the database says", &report.says]);
     table.row(["scope", &format!("/{}", report.scope)]);
     table.row(["database", &format!("{}, of {build}, {} ranges", report.database, report.ranges)]);
     table.render(0)

@@ -10,9 +10,10 @@ use crate::config::Config;
 use crate::config::admin::AdminFile;
 use crate::control::admin_source::ACCEPTED;
 use crate::control::desk::Desk;
+use crate::control::journal::rfc3339;
 use crate::control::load::{self, LoadErrors, LoadOptions, Loaded};
 use crate::control::operate::{Done, Ground, Order, Prepared, Refusal, Verb, prepare};
-use crate::control::recorder::{Recorder, read_saved, write_atomically};
+use crate::control::recorder::{AuditLine, Recorder, append_audit, read_saved, write_atomically};
 use crate::control::{Clock, Now, Snapshot};
 
 /// How a server that started now would stand before its first probe.
@@ -89,6 +90,18 @@ impl Whole {
         }
         write_atomically(path, text.as_bytes())
             .map_err(|error| Failure::new(Exit::BAD, format!("cannot write {}: {error}", path.display())))?;
+        let line = AuditLine {
+            at: rfc3339(self.now.wall_ms),
+            action: verb.word(),
+            by: super::client::user().unwrap_or_else(|| "the command line".to_owned()),
+            what: sentence.clone(),
+            reason: order.reason.clone(),
+            serial: None,
+        };
+        let mut warnings = warnings;
+        if let Err(error) = append_audit(&config.state_dir, &line) {
+            warnings.push(format!("no audit line was written in {}: {error}", config.state_dir.display()));
+        }
         Ok(Done { changed: true, text: sentence, preview: Some(preview), warnings, still, ..Done::default() })
     }
 }

@@ -13,6 +13,8 @@ use super::{Context, Exit, Failure, Said};
 /// The `status` document, as far as it is shown.
 #[derive(Debug, Deserialize)]
 struct View {
+    #[serde(default)]
+    age_s: Option<f64>,
     serial: u64,
     node: String,
     version: String,
@@ -140,6 +142,9 @@ fn text(view: &View) -> String {
         let share = geo.unmapped_share * 100.0;
         let _ =
             writeln!(text, "geo database of {build}, nothing places {share:.1} % of the sampled networks");
+    }
+    if let Some(age_s) = view.age_s {
+        let _ = writeln!(text, "a probe last told something {age_s:.1} s ago");
     }
     for warning in &view.warnings {
         let _ = writeln!(text, "warning: {}: {} (since {})", warning.code, warning.text, warning.since);

@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::clock::Now;
 use super::journal::Line;
 use super::model::Model;
@@ -282,6 +284,34 @@ fn open_journal(path: &Path) -> io::Result<File> {
         journal.write_all(b"\n")?;
     }
     Ok(journal)
+}
+
+/// Who changed what, and why.
+#[derive(Clone, Debug, Serialize)]
+pub struct AuditLine {
+    /// RFC 3339.
+    pub at: String,
+    /// `drain`, `release`, `reload`, `file`, …
+    pub action: &'static str,
+    /// Who, as far as they say.
+    pub by: String,
+    /// What was done.
+    pub what: String,
+    /// Why; may be empty.
+    pub reason: String,
+    /// The serial from which it holds; absent: it is not live yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub serial: Option<u64>,
+}
+
+/// Appends a line to `audit.jsonl`.
+///
+/// Errors: it can't be written; that undoes nothing.
+pub fn append_audit(state_dir: &Path, line: &AuditLine) -> io::Result<()> {
+    let mut file = OpenOptions::new().create(true).append(true).open(state_dir.join("audit.jsonl"))?;
+    let mut text = serde_json::to_vec(line)?;
+    text.push(b'\n');
+    file.write_all(&text)
 }
 
 /// Writes a file so that a reader sees the old one or the new one, never half: under a temporary name, synced, renamed.

@@ -179,6 +179,8 @@ pub struct Report {
     pub version: &'static str,
     pub ready: bool,
     pub at: String,
+    /// Seconds since any probe last told something; absent before the first result.
+    pub age_s: Option<f64>,
     /// For each home, who stands in for it, in order.
     pub fallback: BTreeMap<String, Vec<String>>,
     pub regions: BTreeMap<String, RegionReport>,
@@ -263,6 +265,12 @@ pub struct StepReport {
 }
 
 impl StatusParts {
+    /// Seconds since any probe last told something; absent before the first result.
+    pub fn age_s(&self) -> Option<f64> {
+        let last_ms = self.checks.iter().filter_map(|check| check.last_run_ms).max()?;
+        Some((self.now.wall_ms - last_ms).max(0) as f64 / 1000.0)
+    }
+
     /// The `status` document.
     pub fn report(&self, ready: bool) -> Report {
         let plan = &self.snapshot.plan;
@@ -275,6 +283,7 @@ impl StatusParts {
             version: env!("CARGO_PKG_VERSION"),
             ready,
             at: rfc3339(self.now.wall_ms),
+            age_s: self.age_s(),
             fallback: plan.region_ids().map(|home| (name(home), others(home))).collect(),
             regions: plan.region_ids().map(|region| (name(region), self.region(region))).collect(),
             orders: Orders::of(&self.inputs.orders, plan).entries.into_iter().map(order_report).collect(),

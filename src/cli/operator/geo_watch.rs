@@ -8,7 +8,7 @@ use super::{InUse, Operator};
 use crate::config::{Config, Geo};
 use crate::control::Now;
 use crate::control::desk::Message;
-use crate::control::geo_source::{self, LoadedGeo};
+use crate::control::geo_source::{self, GeoRefusal, LoadedGeo};
 use crate::control::load::LoadOptions;
 use crate::region::geo::GeoTable;
 
@@ -34,6 +34,10 @@ impl Operator {
         let LoadedGeo { table, info, warnings } = match compiling.await {
             Ok(Ok(loaded)) => loaded,
             Ok(Err(refusal)) => {
+                if let GeoRefusal::Unreadable(_) = refusal {
+                    // Perhaps in passing: it is looked at again.
+                    self.inner.lock().await.geo_settled = None;
+                }
                 let text = format!("{path}: {refusal}; the table in use stays");
                 return self.warn("geo_file", text, now).await;
             }

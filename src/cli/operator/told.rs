@@ -1,7 +1,5 @@
 //! What is told about what operators do: warnings, log, audit.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::sync::PoisonError;
 
 use tokio::task::spawn_blocking;
@@ -11,6 +9,7 @@ use crate::control::Now;
 use crate::control::desk::Message;
 use crate::control::journal::rfc3339;
 use crate::control::load::LoadErrors;
+use crate::control::recorder::{AuditLine, append_audit};
 use crate::control::status::Warning;
 
 impl Operator {
@@ -55,27 +54,22 @@ impl Operator {
     pub(super) async fn audit(
         &self,
         inner: &Inner,
-        action: &str,
+        action: &'static str,
         by: &str,
         what: &str,
         reason: &str,
         serial: u64,
     ) {
-        let at = rfc3339(self.clock.now().wall_ms);
-        let line = serde_json::json!({
-            "at": at, "action": action, "by": by, "what": what, "reason": reason, "serial": serial,
-        });
         tracing::info!(action, by, serial, "{what}");
-        let path = inner.config.state_dir.join("audit.jsonl");
-        let shown = path.display().to_string();
-        let appending = spawn_blocking(move || {
-            let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
-            file.write_all(format!("{line}\n").as_bytes())
-        });
-        match appending.await {
+        let (by, what, reason) = (by.to_owned(), what.to_owned(), reason.to_owned());
+        let at = rfc3339(self.clock.now().wall_ms);
+        let line = AuditLine { at, action, by, what, reason, serial: Some(serial) };
+        let dir = inner.config.state_dir.clone();
+        let shown = dir.display().to_string();
+        match spawn_blocking(move || append_audit(&dir, &line)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!("cannot write {shown}: {error}"),
-            Err(_) => tracing::warn!("cannot write {shown}"),
+            Ok(Err(error)) => tracing::warn!("cannot write audit.jsonl in {shown}: {error}"),
+            Err(_) => tracing::warn!("cannot write audit.jsonl in {shown}"),
         }
     }
 }

@@ -86,14 +86,13 @@ fn turns(text: &mut Text, parts: &StatusParts) {
 fn serial(text: &mut Text, parts: &StatusParts) {
     text.family("waypost_health_serial", Kind::Gauge, "The serial of the published state.")
         .put(&[], parts.snapshot.serial);
-    let last_ms = parts.checks.iter().filter_map(|check| check.last_run_ms).max();
     let mut age = text.family(
         "waypost_health_age_seconds",
         Kind::Gauge,
         "Time since any probe last told something; absent before the first result.",
     );
-    if let Some(last_ms) = last_ms {
-        age.put(&[], (parts.now.wall_ms - last_ms).max(0) as f64 / 1000.0);
+    if let Some(age_s) = parts.age_s() {
+        age.put(&[], age_s);
     }
 }
 
