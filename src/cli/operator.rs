@@ -135,8 +135,11 @@ impl Operator {
         let message = |done| Message::Release { region: id, done };
         let (serial, held) = self.handle.ask(message).await.map_err(stopping)?;
         if !held {
-            return Err(Refusal::new(RefusalKind::NothingToDo, format!("{region} is not held"))
-                .hint("`waypost status` shows which regions wait for a release"));
+            return Err(Refusal::new(
+                RefusalKind::NothingToDo,
+                format!("nothing of {region} waits for a release"),
+            )
+            .hint("what has failed still can't be released before it is up; see `waypost status`"));
         }
         let text = format!("{region} is released");
         self.audit(&inner, "release", by, &text, "", serial).await;

@@ -293,7 +293,9 @@ impl Model {
     }
 
     fn release(&mut self, pass: &mut Pass, region: RegionId) {
-        let places: Vec<Place> = self.inputs.held.iter().copied().filter(|place| place.1 == region).collect();
+        // What has failed still is held again at once: releasing that would only look like something.
+        let held = self.inputs.held.iter().copied();
+        let places: Vec<Place> = held.filter(|place| place.1 == region && !self.failed(*place)).collect();
         for place in places {
             self.inputs.held.remove(&place);
             pass.outcome.changes.push(Change::Held { place, held: false });

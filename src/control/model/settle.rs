@@ -73,7 +73,7 @@ impl Model {
     }
 
     /// Whether the checks of a place have failed, put-off turns aside.
-    fn failed(&self, place: Place) -> bool {
+    pub(super) fn failed(&self, place: Place) -> bool {
         let Some(service) = self.plan.services.get(place.0 as usize) else { return false };
         let Some(Some(listed)) = service.regions.get(place.1.index()) else { return false };
         !self.inputs.put_off.contains_key(&place)

@@ -364,6 +364,18 @@ fn with_manual_failback_users_return_only_after_a_release() {
 }
 
 #[test]
+fn releasing_a_region_that_has_failed_still_changes_nothing() {
+    let mut sim = manual();
+    let cn = web_of(CN);
+    sim.rounds(3, |check| if cn(check) { DOWN } else { OK });
+    let serial = sim.model.serial();
+    sim.apply(Event::Release(CN));
+    assert!(sim.outcomes.last().is_some_and(Outcome::is_empty), "it would be held again in the same moment");
+    assert_eq!(sim.model.serial(), serial);
+    assert!(sim.model.inputs().held.contains(&(0, CN)));
+}
+
+#[test]
 fn a_held_region_serves_when_nobody_else_is_able() {
     let mut sim = manual();
     let cn = web_of(CN);
