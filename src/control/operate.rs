@@ -1,6 +1,7 @@
 //! What operators do to a running server: orders through the admin file, releases, reloads. One at a time, each with
 //! its preview, its guard, its reason and its audit line.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::clock::Now;
 use super::inputs::Inputs;
+use super::journal::rfc3339;
 use super::load::parse_orders;
 use super::plan::Plan;
 use super::preview::{Preview, preview};
@@ -213,8 +215,11 @@ pub fn prepare(verb: Verb, order: &Order, ground: Ground<'_>) -> Result<Prepared
     let file = read_back(&text, ground)?;
     // Before an order begins nothing moves: its preview is of the moment at which it does.
     let moment = span.0.unwrap_or(ground.now.wall_ms).max(ground.now.wall_ms);
-    let preview = preview(config, ground.plan, ground.inputs, &file, moment);
+    let mut preview = preview(config, ground.plan, ground.inputs, &file, moment);
     let guarded = verb == Verb::Drain || (verb == Verb::Force && order.state.as_deref() == Some("down"));
+    if guarded {
+        preview.refusals.extend(later_refusals(&file, ground, (moment, span.1)));
+    }
     if guarded && !preview.refusals.is_empty() && !order.force {
         let text =
             format!("the guard refuses to {} {}: {}", verb.word(), order.region, preview.refusals.join("; "));
@@ -228,6 +233,28 @@ pub fn prepare(verb: Verb, order: &Order, ground: Ground<'_>) -> Result<Prepared
         warnings.extend(preview.refusals.iter().map(|refusal| format!("done although {refusal}")));
     }
     Ok(Prepared { text, file, preview, sentence: sentence(verb, order), warnings })
+}
+
+/// Why the guard would refuse at a moment at which other orders begin or end, while this one holds: each may leave a
+/// region able at its own beginning, and all of them together none.
+fn later_refusals(
+    file: &AdminFile,
+    ground: Ground<'_>,
+    (from_ms, until_ms): (i64, Option<i64>),
+) -> Vec<String> {
+    let forces = file.forces.iter().map(|(entry, _)| entry);
+    let entries = file.drains.iter().chain(forces);
+    let moments: BTreeSet<i64> = entries
+        .flat_map(|entry| [entry.from_ms, entry.until_ms])
+        .flatten()
+        .filter(|&at_ms| at_ms > from_ms && until_ms.is_none_or(|until_ms| at_ms < until_ms))
+        .collect();
+    let refusals = moments.into_iter().find_map(|at_ms| {
+        let refusals = preview(ground.config, ground.plan, ground.inputs, file, at_ms).refusals;
+        (!refusals.is_empty()).then(|| (at_ms, refusals))
+    });
+    let (at_ms, refusals) = refusals.unwrap_or_default();
+    refusals.into_iter().map(|refusal| format!("from {} on, {refusal}", rfc3339(at_ms))).collect()
 }
 
 /// When an order begins and ends, in milliseconds since 1970.

@@ -92,6 +92,19 @@ fn the_last_able_region_of_one_service_alone_is_reason_enough_to_refuse() {
 }
 
 #[test]
+fn drains_that_leave_nobody_only_once_all_of_them_hold_are_refused_too() {
+    let cn_later = "[[drain]]\nregion = \"cn\"\nservice = \"api.*\"\nfrom = 2099-01-01T00:00:00Z\n";
+    let now = Order { service: Some("api.*".into()), ..order("eu") };
+    let refusal = give(cn_later, Verb::Drain, &now).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::Guard);
+    let text =
+        "from 2099-01-01T00:00:00Z on, no region would be left that is able to serve api.gslb.example.com";
+    assert!(refusal.text.contains(text), "{}", refusal.text);
+    let ends_before = Order { lasting: Some("2h".into()), ..now };
+    assert!(give(cn_later, Verb::Drain, &ends_before).is_ok());
+}
+
+#[test]
 fn the_preview_of_a_scheduled_drain_is_of_the_moment_at_which_it_begins() {
     let later = Order { from: Some("2099-01-01T00:00:00Z".into()), ..order("eu") };
     let drained = give("", Verb::Drain, &later).unwrap();
