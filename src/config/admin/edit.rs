@@ -121,7 +121,8 @@ fn add(
     table.set_position(Some(last.map_or(0, |position| position + 1)));
     let above = file.document.trailing().as_str().unwrap_or_default().to_owned();
     let above = if above.is_empty() || above.ends_with('\n') { above } else { above + "\n" };
-    let blank = if above.is_empty() && last.is_none() { "" } else { "\n" };
+    let parted = above.ends_with("\n\n") || (above.is_empty() && last.is_none());
+    let blank = if parted { "" } else { "\n" };
     table.decor_mut().set_prefix(format!("{above}{blank}"));
     file.document.set_trailing("");
 
