@@ -66,7 +66,7 @@ impl Saved {
 
     /// Whether it still says how things stand.
     pub fn is_fresh(&self, wall_ms: i64) -> bool {
-        (0..=MAX_AGE_MS).contains(&(wall_ms - self.saved_at_ms))
+        (0..=MAX_AGE_MS).contains(&wall_ms.saturating_sub(self.saved_at_ms))
     }
 
     /// What of it holds under `plan`.
@@ -84,7 +84,23 @@ impl Saved {
         Remembered {
             levels: plan.checks.iter().map(level).collect(),
             held: self.held.iter().filter_map(place).collect(),
-            serial: self.serial,
+            // No server counts this far: it is garbage, and must leave room to count on.
+            serial: self.serial.min(u64::MAX / 2),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn garbage_numbers_are_survived() {
+        for (saved_at_ms, serial) in [(i64::MIN, u64::MAX), (i64::MAX, 0)] {
+            let saved = Saved { version: Saved::VERSION, saved_at_ms, serial, checks: vec![], held: vec![] };
+            assert!(!saved.is_fresh(1_796_000_000_000));
+            let remembered = saved.remembered(&Plan::default(), 1_796_000_000_000);
+            assert!(remembered.serial.checked_add(1_000_000).is_some());
         }
     }
 }
