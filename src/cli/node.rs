@@ -23,6 +23,7 @@ use super::probing::Probing;
 use crate::config::Config;
 use crate::control::admin_source::{AdminSource, LOOK_EVERY};
 use crate::control::desk::{Desk, Handle};
+use crate::control::files;
 use crate::control::load::{LoadErrors, LoadOptions, Loaded, load_named, parse};
 use crate::control::recorder::{Recorder, read_saved};
 use crate::control::saved::Saved;
@@ -129,7 +130,7 @@ pub struct Start {
 
 /// Reads the configuration alone, so that logging can begin as it says.
 pub fn read_config(path: &Path) -> Result<Config, StartError> {
-    let text = fs::read_to_string(path).map_err(|error| {
+    let text = files::read_text(path).map_err(|error| {
         let line = format!("{}: error: cannot read it: {error}", path.display());
         StartError::Config(LoadErrors::one(line))
     })?;

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::clock::Now;
+use super::files;
 use super::journal::rfc3339;
 use super::load::{GeoInfo, LoadOptions};
 use super::recorder::write_atomically;
@@ -116,7 +117,7 @@ pub fn compile(geo: &Geo, rules: &Rules, options: LoadOptions<'_>) -> Result<Loa
     let database = match unchanged.and_then(|(table, _)| table.database().cloned()) {
         Some(database) => database,
         None => {
-            let bytes = fs::read(&geo.database).map_err(GeoRefusal::Unreadable)?;
+            let bytes = files::read(&geo.database).map_err(GeoRefusal::Unreadable)?;
             Arc::new(Database::from_mmdb(bytes).map_err(GeoRefusal::Broken)?)
         }
     };
@@ -164,7 +165,7 @@ pub fn keep(state_dir: &Path, table: &GeoTable) -> io::Result<()> {
     let Some(database) = table.database() else { return Ok(()) };
     let path = state_dir.join(COMPILED);
     let bytes = database.to_bytes();
-    if fs::read(&path).is_ok_and(|kept| kept == bytes) {
+    if files::read(&path).is_ok_and(|kept| kept == bytes) {
         return Ok(());
     }
     write_atomically(&path, &bytes)
@@ -172,7 +173,7 @@ pub fn keep(state_dir: &Path, table: &GeoTable) -> io::Result<()> {
 
 fn stand_in(config: &Config, rules: &Rules, now: Now) -> Option<LoadedGeo> {
     let path = config.state_dir.join(COMPILED);
-    let bytes = fs::read(&path).ok()?;
+    let bytes = files::read(&path).ok()?;
     let database = Database::from_bytes(&bytes)
         .inspect_err(|error| tracing::warn!("{} can't stand in: {error}", path.display()))
         .ok()?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::clock::Now;
+use super::files;
 use super::geo_source::{self, FileState, GeoRefusal};
 use super::journal::rfc3339;
 use super::plan::Plan;
@@ -101,7 +102,7 @@ pub struct LoadOptions<'o> {
 ///
 /// Errors: all of them, with their places.
 pub fn load(path: &Path, options: LoadOptions<'_>) -> Result<Loaded, LoadErrors> {
-    let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    let text = files::read_text(path).map_err(|error| unreadable(path, &error))?;
     let config = parse(&text, path)?;
     load_named(config, options)
 }
@@ -223,7 +224,7 @@ fn zone_files(dir: &Path) -> io::Result<Vec<ZoneFile>> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "zone"));
     paths.sort();
     let read = |path: PathBuf| {
-        let bytes = fs::read(&path).map_err(|error| {
+        let bytes = files::read(&path).map_err(|error| {
             io::Error::new(error.kind(), format!("cannot read {}: {error}", path.display()))
         })?;
         Ok(ZoneFile { text: String::from_utf8_lossy(&bytes).into_owned(), path })

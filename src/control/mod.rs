@@ -7,6 +7,7 @@ pub mod clock;
 pub mod derive;
 pub mod desk;
 pub mod explain;
+pub mod files;
 pub mod geo_source;
 pub mod inputs;
 pub mod journal;

@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::clock::Now;
+use super::files;
 use super::journal::Line;
 use super::model::Model;
 use super::saved::Saved;
@@ -375,7 +376,7 @@ impl std::error::Error for SavedError {}
 /// Errors: there is one that can't be used.
 pub fn read_saved(state_dir: &Path) -> Result<Option<Saved>, SavedError> {
     let path = state_dir.join("health.json");
-    let bytes = match fs::read(&path) {
+    let bytes = match files::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(SavedError::Unreadable(path, error)),

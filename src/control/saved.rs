@@ -66,7 +66,7 @@ impl Saved {
 
     /// Whether it still says how things stand.
     pub fn is_fresh(&self, wall_ms: i64) -> bool {
-        (0..=MAX_AGE_MS).contains(&(wall_ms - self.saved_at_ms))
+        (0..=MAX_AGE_MS).contains(&wall_ms.saturating_sub(self.saved_at_ms))
     }
 
     /// What of it holds under `plan`.
@@ -84,7 +84,8 @@ impl Saved {
         Remembered {
             levels: plan.checks.iter().map(level).collect(),
             held: self.held.iter().filter_map(place).collect(),
-            serial: self.serial,
+            // No server counts this far: it is garbage, and must leave room to count on.
+            serial: self.serial.min(u64::MAX / 2),
         }
     }
 }

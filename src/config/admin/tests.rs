@@ -139,6 +139,18 @@ fn a_drain_of_the_same_region_and_service_is_replaced() {
 }
 
 #[test]
+fn draining_and_undraining_again_and_again_does_not_make_the_file_longer() {
+    let once = |text: &str| {
+        let drained = add_drain(text, entry("cn", None)).unwrap();
+        remove_drain(&drained, "cn", None, NOON_MS).unwrap().text
+    };
+    for text in ["# Nothing is drained or forced.\n", "# kept\n\n[[drain]]\nregion = \"eu\"\n"] {
+        let second = once(&once(text));
+        assert_eq!(once(&second), second);
+    }
+}
+
+#[test]
 fn undrain_names_the_wider_drain_that_still_holds() {
     let text = add_drain("", entry("cn", Some("*.gslb.example.com"))).unwrap();
     let removal = remove_drain(&text, "cn", Some("www.gslb.example.com"), NOON_MS).unwrap();

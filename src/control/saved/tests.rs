@@ -51,3 +51,13 @@ fn held_places_follow_their_names_and_what_is_gone_is_forgotten() {
     renamed.services[0].name = "other.gslb.example.com".into();
     assert!(saved.remembered(&renamed, saved.saved_at_ms).held.is_empty());
 }
+
+#[test]
+fn garbage_numbers_are_survived() {
+    for (saved_at_ms, serial) in [(i64::MIN, u64::MAX), (i64::MAX, 0)] {
+        let saved = Saved { version: Saved::VERSION, saved_at_ms, serial, checks: vec![], held: vec![] };
+        assert!(!saved.is_fresh(1_796_000_000_000));
+        let remembered = saved.remembered(&Plan::default(), 1_796_000_000_000);
+        assert!(remembered.serial.checked_add(1_000_000).is_some());
+    }
+}
