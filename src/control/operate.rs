@@ -251,7 +251,7 @@ fn later_refusals(
         .collect();
     let refusals = moments.into_iter().find_map(|at_ms| {
         let refusals = preview(ground.config, ground.plan, ground.inputs, file, at_ms).refusals;
-        (!refusals.is_empty()).then(|| (at_ms, refusals))
+        (!refusals.is_empty()).then_some((at_ms, refusals))
     });
     let (at_ms, refusals) = refusals.unwrap_or_default();
     refusals.into_iter().map(|refusal| format!("from {} on, {refusal}", rfc3339(at_ms))).collect()
