@@ -150,6 +150,7 @@ impl Node {
             .await
             .map_err(|error| StartError::BindAdmin(config.admin.listen, error))?;
         let state_dir = claim(&config.state_dir)?;
+        sweep(&config.state_dir);
         let options = LoadOptions { generation: 1, now, in_use: None, accept_geo: false, stand_in: true };
         let loading = spawn_blocking(move || load_named(config, options));
         let loaded = loading.await.map_err(io::Error::other).map_err(StartError::Machine)?;
@@ -318,6 +319,19 @@ fn saved_table(state_dir: &Path) -> Option<Saved> {
 
 fn fresh(saved: Option<&Saved>, wall_ms: i64) -> bool {
     saved.is_some_and(|saved| saved.is_fresh(wall_ms))
+}
+
+/// Takes away what a killed server left half-written in its folder. Nobody else writes there.
+fn sweep(path: &Path) {
+    let Ok(entries) = fs::read_dir(path) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') && name.ends_with(".tmp") {
+            // What can't be removed does no harm.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Claims the folder for this server, until the file that is returned is closed. Absent where the file system knows no

@@ -236,6 +236,7 @@ pub fn prepare(verb: Verb, order: &Order, ground: Ground<'_>) -> Result<Prepared
             .hint("drain another region, bring one back first, or insist with --force"));
     }
     let mut warnings: Vec<String> = file.warnings.iter().map(Diagnostic::one_line).collect();
+    warnings.extend(ended_early(verb, order, moment, ground));
     if guarded {
         warnings.extend(preview.refusals.iter().map(|refusal| format!("done although {refusal}")));
     }
@@ -249,6 +250,35 @@ fn beginnings_within(file: &AdminFile, from_ms: i64, until_ms: Option<i64>) -> B
     let within = |at_ms: &i64| *at_ms > from_ms && until_ms.is_none_or(|until_ms| *at_ms < until_ms);
     let all: BTreeSet<i64> = entries.filter_map(|entry| entry.from_ms).filter(within).collect();
     all.into_iter().take(MAX_BEGINNINGS).collect()
+}
+
+/// The order that gives way to this one, if it holds now and this one does not yet: it ends at once, which is easily
+/// overlooked.
+fn ended_early(verb: Verb, order: &Order, begins_ms: i64, ground: Ground<'_>) -> Option<String> {
+    let region = ground.config.regions.find(&order.region).ok()?;
+    let now_ms = ground.now.wall_ms;
+    let glob = order.service.clone().map(Glob);
+    let same_services = |entry: &Entry| match (&entry.service, &glob) {
+        (Some(one), Some(other)) => one.same_as(other),
+        (None, None) => true,
+        _ => false,
+    };
+    let orders = &ground.inputs.orders;
+    let replaced = match verb {
+        Verb::Drain => orders.drains.iter().find(|entry| entry.region == region && same_services(entry)),
+        Verb::Force => {
+            let mut forces = orders.forces.iter().map(|(entry, _)| entry);
+            forces.find(|entry| entry.region == region && same_services(entry))
+        }
+        Verb::Undrain | Verb::Unforce => None,
+    }?;
+    (begins_ms > now_ms && replaced.holds_at(now_ms)).then(|| {
+        format!(
+            "it takes the place of the {} of {} that holds now, which ends at once",
+            verb.word(),
+            order.region
+        )
+    })
 }
 
 /// Scheduled beginnings that an order is weighed at, beside its own.

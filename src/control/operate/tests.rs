@@ -190,3 +190,17 @@ fn a_reload_that_takes_most_services_away_is_refused() {
     assert_eq!(refusal.kind, RefusalKind::Guard);
     assert!(too_many_removed(&config(CONFIG), &config(CONFIG)).is_ok());
 }
+
+#[test]
+fn a_scheduled_drain_that_ends_the_one_in_force_says_so() {
+    let now = "[[drain]]\nregion = \"eu\"\n";
+    let later = Order { from: Some("2099-01-01T00:00:00Z".into()), ..order("eu") };
+    let ended = |base: &str, order: &Order| {
+        let warnings = give(base, Verb::Drain, order).unwrap().warnings;
+        warnings.iter().any(|warning| warning.contains("that holds now, which ends at once"))
+    };
+    assert!(ended(now, &later));
+    assert!(!ended(now, &order("eu")), "it is drained before and after");
+    assert!(!ended("", &later));
+    assert!(!ended(now, &Order { service: Some("api.*".into()), ..later }), "another entry");
+}
