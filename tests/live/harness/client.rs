@@ -12,9 +12,15 @@ use super::{ADMIN_PORT, DNS_PORT};
 
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// An IPv4 client subnet: address and length.
+/// A client subnet: address and length.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ecs(pub(crate) Ipv4Addr, pub(crate) u8);
+pub(crate) struct Ecs(pub(crate) IpAddr, pub(crate) u8);
+
+impl Ecs {
+    pub(crate) const fn v4(a: u8, b: u8, c: u8, d: u8, len: u8) -> Self {
+        Self(IpAddr::V4(Ipv4Addr::new(a, b, c, d)), len)
+    }
+}
 
 impl std::fmt::Display for Ecs {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -64,8 +70,12 @@ pub(crate) fn query_bytes(name: &str, qtype: u16, client: Option<Ecs>) -> Vec<u8
     bytes.extend([0, 1, 0, 0, 41, 4, 208, 0, 0, 0, 0]);
     let option = client.map_or(Vec::new(), |Ecs(addr, len)| {
         let shown = usize::from(len.div_ceil(8));
-        let mut option = vec![0, 8, 0, 4 + shown as u8, 0, 1, len, 0];
-        option.extend(addr.octets().into_iter().take(shown));
+        let (family, octets) = match addr {
+            IpAddr::V4(addr) => (1, addr.octets().to_vec()),
+            IpAddr::V6(addr) => (2, addr.octets().to_vec()),
+        };
+        let mut option = vec![0, 8, 0, 4 + shown as u8, 0, family, len, 0];
+        option.extend(octets.into_iter().take(shown));
         option
     });
     bytes.extend((option.len() as u16).to_be_bytes());

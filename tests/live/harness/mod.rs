@@ -40,9 +40,9 @@ pub(crate) const ADMIN_PORT: u16 = 8953;
 pub(crate) const WWW: &str = "www.gslb.example.com";
 
 /// Client subnets at home in cn, eu, us with [`three_places`].
-pub(crate) const CN: Ecs = Ecs(Ipv4Addr::new(114, 114, 114, 0), 24);
-pub(crate) const EU: Ecs = Ecs(Ipv4Addr::new(193, 0, 6, 0), 24);
-pub(crate) const US: Ecs = Ecs(Ipv4Addr::new(8, 8, 8, 0), 24);
+pub(crate) const CN: Ecs = Ecs::v4(114, 114, 114, 0, 24);
+pub(crate) const EU: Ecs = Ecs::v4(193, 0, 6, 0, 24);
+pub(crate) const US: Ecs = Ecs::v4(8, 8, 8, 0, 24);
 
 /// One A record of each region's two.
 pub(crate) const CN_A: [&str; 2] = ["192.0.2.11", "192.0.2.12"];
