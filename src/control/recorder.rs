@@ -5,6 +5,7 @@
 use std::fmt;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -237,9 +238,21 @@ impl Scribe {
         if line.is_whole() {
             self.set_aside_when_long(&path)?;
         }
+        if self.journal.as_ref().is_some_and(|journal| !is_at(journal, &path)) {
+            self.journal = None;
+            if !line.is_whole() {
+                return Err(io::Error::other(format!(
+                    "{} was taken away; a new one is begun",
+                    path.display()
+                )));
+            }
+        }
         let journal = match &mut self.journal {
             Some(journal) => journal,
-            None => self.journal.insert(open_journal(&path)?),
+            None => {
+                self.make_folder()?;
+                self.journal.insert(open_journal(&path)?)
+            }
         };
         let before = journal.metadata()?.len();
         if let Err(error) = journal.write_all(&text) {
@@ -269,8 +282,23 @@ impl Scribe {
         fs::rename(path, aside(1))
     }
 
+    /// Makes the folder again if somebody took it away.
+    fn make_folder(&self) -> io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)
+    }
+
     fn save(&self, saved: &Saved) -> io::Result<()> {
+        self.make_folder()?;
         write_atomically(&self.dir.join("health.json"), &serde_json::to_vec(saved)?)
+    }
+}
+
+/// Whether the open file is still the one at `path`: somebody may have moved it, or removed its folder.
+fn is_at(file: &File, path: &Path) -> bool {
+    let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(open), Ok(there)) => id(open) == id(there),
+        _ => false,
     }
 }
 

@@ -104,3 +104,24 @@ fn a_saved_table_that_cannot_be_used_says_why() {
         assert!(error.contains("health.json"), "{error}");
     }
 }
+
+#[test]
+fn a_folder_that_is_taken_away_is_made_again_with_a_journal_that_tells_everything_anew() {
+    let dir = TempDir::new().unwrap();
+    let state = dir.path().join("state");
+    fs::create_dir(&state).unwrap();
+    let model = model();
+    let mut recorder = Recorder::start(&state).unwrap();
+    recorder.line(whole(&model, "start"));
+    wait_until("the first line", || state.join("journal.jsonl").exists());
+    fs::rename(&state, dir.path().join("elsewhere")).unwrap();
+
+    recorder.line(delta(&model, "into nowhere"));
+    wait_until("trouble", || recorder.trouble().is_some_and(|trouble| trouble.contains("was taken away")));
+    assert!(recorder.wants_checkpoint(NOW.mono));
+    recorder.line(whole(&model, "checkpoint"));
+    recorder.save(NOW, &model);
+    drop(recorder);
+    assert_eq!(causes(&state), ["checkpoint"]);
+    assert!(state.join("health.json").exists());
+}
