@@ -2,7 +2,6 @@
 //! reads them.
 
 pub mod admin_source;
-pub mod chunked;
 pub mod clock;
 pub mod derive;
 pub mod desk;

@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::chunked::Chunked;
 use super::clock::Now;
 use super::derive::ServiceState;
 use super::model::Model;
@@ -11,6 +10,7 @@ use super::plan::{Plan, ServicePlan};
 use super::slots::{Numbers, Slots};
 use super::snapshot::Snapshot;
 use crate::dns::answer::{AnswerTable, HomeReply, Records, ServiceAnswers, Slot, TtlRule};
+use crate::dns::chunked::Chunked;
 use crate::dns::zone::Zones;
 use crate::dns::{Settings, View};
 use crate::region::geo::GeoTable;

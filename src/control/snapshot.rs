@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache};
 
-use super::chunked::Chunked;
 use super::derive::ServiceState;
 use super::plan::Plan;
 use crate::dns::View;
+use crate::dns::chunked::Chunked;
 
 /// One consistent state of everything an answer depends on.
 #[derive(Debug)]

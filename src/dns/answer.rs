@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
+use super::chunked::Chunked;
 use super::reply::{self, Full, Reply, Section};
 use crate::health::Mono;
 use crate::region::RegionId;
@@ -239,38 +240,22 @@ impl Encoded {
 
 /// Every service's answers, in chunks, so that one service's change copies one chunk.
 #[derive(Clone, Debug, Default)]
-pub struct AnswerTable {
-    chunks: Vec<Arc<Vec<Arc<ServiceAnswers>>>>,
-}
+pub struct AnswerTable(Chunked<ServiceAnswers>);
 
 impl AnswerTable {
-    /// Services in a chunk.
-    pub const CHUNK: usize = 64;
-
     /// A table of these services.
     pub fn new(services: Vec<Arc<ServiceAnswers>>) -> Self {
-        let mut services = services.into_iter().peekable();
-        let mut chunks = Vec::new();
-        while services.peek().is_some() {
-            chunks.push(Arc::new(services.by_ref().take(Self::CHUNK).collect()));
-        }
-        Self { chunks }
+        Self(services.into_iter().collect())
     }
 
     /// What the service answers.
     pub fn service(&self, index: ServiceIndex) -> Option<&ServiceAnswers> {
-        let index = index as usize;
-        Some(self.chunks.get(index / Self::CHUNK)?.get(index % Self::CHUNK)?)
+        self.0.get(index).map(|answers| &**answers)
     }
 
     /// Puts other answers in a service's place; out of range: ignored.
     pub fn replace(&mut self, index: ServiceIndex, answers: Arc<ServiceAnswers>) {
-        let index = index as usize;
-        if let Some(chunk) = self.chunks.get_mut(index / Self::CHUNK)
-            && let Some(place) = Arc::make_mut(chunk).get_mut(index % Self::CHUNK)
-        {
-            *place = answers;
-        }
+        self.0.replace(index, answers);
     }
 }
 
@@ -285,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn replacing_one_service_copies_its_chunk_and_leaves_other_tables_as_they_are() {
+    fn replacing_one_service_leaves_the_others_and_other_tables_as_they_are() {
         let old = AnswerTable::new((0..130).map(service).collect());
         let mut new = old.clone();
         let other = service(200);
@@ -294,7 +279,6 @@ mod tests {
         assert!(std::ptr::eq(new.service(129).unwrap(), &raw const *other));
         assert!(!std::ptr::eq(old.service(129).unwrap(), &raw const *other));
         assert!((0..129).all(|index| std::ptr::eq(old.service(index).unwrap(), new.service(index).unwrap())));
-        assert!(Arc::ptr_eq(&old.chunks[0], &new.chunks[0]) && !Arc::ptr_eq(&old.chunks[2], &new.chunks[2]));
         assert!(new.service(130).is_none());
     }
 

@@ -9,6 +9,7 @@
 //! ([`answer`]); a query copies one, turned by its id.
 
 pub mod answer;
+pub mod chunked;
 pub mod counters;
 pub mod edns;
 pub mod lookup;

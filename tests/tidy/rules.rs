@@ -23,13 +23,12 @@ const RANKS: [(&str, u8); 9] = [
 ];
 
 /// What is pure: whole modules, and in `control` what decides.
-const PURE: [&str; 11] = [
+const PURE: [&str; 10] = [
     "src/region",
     "src/health",
     "src/dns",
     "src/split",
     "src/config",
-    "src/control/chunked",
     "src/control/derive",
     "src/control/inputs",
     "src/control/model",

@@ -51,3 +51,19 @@ impl<T> Chunked<T> {
         self.chunks.iter().flat_map(|chunk| chunk.iter())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replacing_one_element_copies_its_chunk_alone() {
+        let old: Chunked<u32> = (0..130).map(Arc::new).collect();
+        let mut new = old.clone();
+        new.replace(129, Arc::new(200));
+        new.replace(130, Arc::new(200));
+        assert!(Arc::ptr_eq(&old.chunks[0], &new.chunks[0]) && !Arc::ptr_eq(&old.chunks[2], &new.chunks[2]));
+        assert_eq!((old.get(129).map(|n| **n), new.get(129).map(|n| **n)), (Some(129), Some(200)));
+        assert_eq!((old.iter().count(), new.iter().count(), new.get(130)), (130, 130, None));
+    }
+}
