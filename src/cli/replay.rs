@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
+use std::io::{self, BufRead, BufReader, IsTerminal as _, Write as _};
 
 use serde::Serialize;
 
 use super::table::Table;
 use super::{Context, Exit, Failure, Said, args, json_line, offline};
 use crate::control::inputs::Change;
-use crate::control::journal::{Line, Served};
+use crate::control::journal::{Line, ReadError, Served, read_lines};
 use crate::control::plan::Plan;
 use crate::control::replay::{Replay, Report, WhatIf};
 
@@ -18,9 +18,6 @@ const PROGRESS_LINES: u64 = 1_000;
 
 /// Differences that are shown to people; `--json` has all.
 const SHOWN: usize = 200;
-
-/// Bytes of one line; longer is no journal.
-const MAX_LINE_BYTES: u64 = 1 << 30;
 
 /// The outcome as a document.
 #[derive(Debug, Serialize)]
@@ -67,8 +64,7 @@ struct Reading {
     /// Drained regions that no plan has had yet.
     unseen: Vec<String>,
     regions: Vec<String>,
-    /// A line that could not be read, until the next one says whether that was a crash.
-    torn: Option<String>,
+    /// Lines that are none.
     broken: Vec<String>,
     notes: Vec<String>,
 }
@@ -79,7 +75,6 @@ impl Reading {
             replay: Replay::new(WhatIf { plan: plan.cloned(), drains: drains.to_vec() }),
             unseen: drains.to_vec(),
             regions: Vec::new(),
-            torn: None,
             broken: Vec::new(),
             notes: Vec::new(),
         };
@@ -90,51 +85,35 @@ impl Reading {
     }
 
     /// Reads to the end; `progress` hears how many lines were read.
-    fn read(&mut self, mut journal: impl io::BufRead, mut progress: impl FnMut(u64)) -> io::Result<()> {
-        let (mut number, mut bytes) = (0, Vec::new());
-        loop {
-            bytes.clear();
-            if io::Read::take(&mut journal, MAX_LINE_BYTES).read_until(b'\n', &mut bytes)? == 0 {
-                break;
+    fn read(&mut self, journal: impl BufRead, mut progress: impl FnMut(u64)) -> io::Result<()> {
+        let mut lines = read_lines(journal);
+        let mut count = 0;
+        for line in lines.by_ref() {
+            match line {
+                Ok(line) => self.line(&line),
+                Err(ReadError::Io(error)) => return Err(error),
+                Err(error @ ReadError::NotALine { .. }) => self.broken.push(error.to_string()),
             }
-            number += 1;
-            self.line(number, &bytes);
-            if number % PROGRESS_LINES == 0 {
-                progress(number);
+            count += 1;
+            if count % PROGRESS_LINES == 0 {
+                progress(count);
             }
         }
-        if let Some(torn) = self.torn.take() {
-            self.notes.push(format!("note: {torn}: the last line is torn, and left out"));
+        match lines.torn() {
+            0 => {}
+            1 => self.notes.push("note: a line is torn, as by a crash, and left out".to_owned()),
+            torn => self.notes.push(format!("note: {torn} lines are torn, as by crashes, and left out")),
         }
         Ok(())
     }
 
-    fn line(&mut self, number: u64, bytes: &[u8]) {
-        if bytes.trim_ascii().is_empty() {
-            return;
-        }
-        let line: Line = match serde_json::from_slice(bytes) {
-            Ok(line) => line,
-            Err(error) => {
-                self.broken.extend(self.torn.replace(format!("line {number}: {error}")));
-                return;
-            }
-        };
-        if let Some(torn) = self.torn.take() {
-            // A crash tears the line in hand; what follows it is a start, which tells everything anew.
-            match line.cause.as_str() {
-                "start" => {
-                    self.notes.push(format!("note: {torn}: a crash tore this line, and it is left out"));
-                }
-                _ => self.broken.push(torn),
-            }
-        }
+    fn line(&mut self, line: &Line) {
         for change in &line.changes {
             if let Change::Plan { plan, .. } = change {
                 self.saw(plan);
             }
         }
-        self.replay.line(&line);
+        self.replay.line(line);
     }
 
     fn saw(&mut self, plan: &Plan) {

@@ -71,24 +71,31 @@ fn a_torn_last_line_is_left_out_with_a_note() {
     let torn = &journal[..journal.len() - 20];
     let (report, notes) = replayed(torn, &[]).unwrap();
     assert_eq!((report.differences.len(), report.unusable.len()), (0, 0));
-    assert!(notes[0].contains("the last line is torn"), "{notes:?}");
+    assert!(notes[0].contains("a line is torn"), "{notes:?}");
 }
 
 #[test]
-fn a_line_torn_by_a_crash_is_forgiven_before_a_start_and_nowhere_else() {
+fn a_torn_line_is_forgiven_before_one_that_tells_everything_anew_and_nowhere_else() {
     let journal = journal();
     let crashed = format!("{journal}{{\"serial\":9,\n{journal}");
     let (report, notes) = replayed(&crashed, &[]).unwrap();
     assert_eq!((report.unusable.len(), notes.len()), (0, 1), "{notes:?}");
 
+    // After a full disk it is a checkpoint.
     let mut lines: Vec<&str> = journal.lines().collect();
+    let checkpoint = lines[0].replacen("\"cause\":\"start\"", "\"cause\":\"checkpoint\"", 1);
+    assert_ne!(checkpoint, lines[0]);
+    let (report, notes) = replayed(&format!("{journal}{{\"serial\":9,\n{checkpoint}\n"), &[]).unwrap();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(!report.unusable.iter().any(|line| line.contains("not a journal's")), "{report:?}");
+
     lines[1] = "{\"serial\":2,";
     let (report, _) = replayed(&(lines.join("\n") + "\n"), &[]).unwrap();
-    assert!(report.unusable.iter().any(|line| line.starts_with("line 2:")), "{report:?}");
+    assert!(report.unusable.iter().any(|line| line.starts_with("line 2 is not a journal's:")), "{report:?}");
 }
 
 #[test]
 fn what_is_no_journal_at_all_is_bad() {
     let (report, _) = replayed("hello\nworld\n", &[]).unwrap();
-    assert_eq!((report.lines, report.unusable.len()), (0, 1));
+    assert_eq!((report.lines, report.unusable.len()), (0, 2));
 }

@@ -5,9 +5,12 @@
 //! not promised to anybody: such lines are left out, and counted.
 
 use std::fmt;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read as _};
 
 use super::Line;
+
+/// Bytes of one line; longer is no journal.
+const MAX_LINE_BYTES: u64 = 1 << 30;
 
 /// Reads a journal's lines. Ends with the file, or with the first error of the reader.
 pub fn read_lines<R: BufRead>(reader: R) -> Lines<R> {
@@ -65,7 +68,7 @@ impl<R: BufRead> Lines<R> {
         while !self.over {
             bytes.clear();
             self.number += 1;
-            match self.reader.read_until(b'\n', &mut bytes) {
+            match (&mut self.reader).take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes) {
                 Err(error) => {
                     self.over = true;
                     return Some((Err(ReadError::Io(error)), true));
