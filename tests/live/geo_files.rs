@@ -1,6 +1,7 @@
 //! Geo files that are replaced under a running server, and at its start.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 
 use crate::harness::*;
 
@@ -59,6 +60,21 @@ fn a_geo_file_that_cannot_be_used_leaves_the_old_one_in_use_and_a_good_one_is_ta
     assert_eq!(site.stop(), Some(0));
     let replayed = site.run(&["replay", "state/journal.jsonl"]);
     assert_eq!(replayed.code, 0, "{replayed:?}");
+}
+
+#[test]
+fn a_geo_file_that_is_cut_short_in_place_while_it_is_in_use_stops_no_answer() {
+    let site = Site::new().started();
+    let path = site.path("country.mmdb");
+    let (inode, length) = (fs::metadata(&path).unwrap().ino(), fs::metadata(&path).unwrap().len());
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(length / 2).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().ino(), inode, "the same file, shorter");
+    // Read into memory at load, never mapped: there is nothing to fault on.
+    assert_eq!(site.ask(CN).addresses(), CN_A);
+    wait_geo_warning(&site, "the table in use stays");
+    for (client, addresses) in [(CN, CN_A), (EU, EU_A), (US, US_A)] {
+        assert_eq!(site.ask(client).addresses(), addresses);
+    }
 }
 
 #[test]
