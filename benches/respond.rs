@@ -30,7 +30,8 @@ fn answers(criterion: &mut Criterion) {
     for (name, bytes, transport) in &cases {
         group.bench_function(*name, |bencher| {
             bencher.iter(|| {
-                let query = Query { bytes, peer: packet::peer(), transport: *transport, now: Mono(0) };
+                let query =
+                    Query { bytes, peer: packet::peer(), transport: *transport, now: Mono(0), wall_s: 0 };
                 respond(&view, &mut worker, black_box(query), &mut out)
             });
         });

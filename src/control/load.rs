@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::clock::Now;
+use super::cookie_key::{self, Access};
 use super::files;
 use super::geo_source::{self, FileState, GeoRefusal};
 use super::journal::rfc3339;
@@ -16,8 +17,9 @@ use super::publish::DnsParts;
 use super::status::Warning;
 use crate::config::admin::AdminFile;
 use crate::config::{Answers, Config, Diagnostic};
-use crate::dns::Settings;
+use crate::dns::cookie::{Cookies, Secrets};
 use crate::dns::zone::{BoundService, Notice, ZoneFile, Zones};
+use crate::dns::{Chaos, Settings};
 use crate::health::Damping;
 use crate::region::enumerate::enumerate;
 use crate::region::geo::GeoTable;
@@ -96,6 +98,8 @@ pub struct LoadOptions<'o> {
     /// Whether the compiled table in `state_dir` may stand in for a geo file that can't be used: at start only, since
     /// later the table in use does.
     pub stand_in: bool,
+    /// What to do about the file of the cookies' secrets.
+    pub cookie_key: Access,
 }
 
 /// Reads and checks the configuration at `path` with everything that it names.
@@ -145,6 +149,18 @@ pub fn load_named(config: Config, options: LoadOptions<'_>) -> Result<Loaded, Lo
             None
         }
     };
+    let wants_cookies = config.dns.as_ref().is_some_and(|dns| dns.cookies.enabled);
+    let access = if wants_cookies { options.cookie_key } else { Access::Untouched };
+    let secrets = match cookie_key::open(&config.state_dir, access) {
+        Ok(key) => {
+            warnings.extend(key.warning.map(|text| warning("cookie_key", text, options.now)));
+            key.secrets
+        }
+        Err(malformed) => {
+            errors.push(malformed.to_string());
+            None
+        }
+    };
     let decisions_checked = match enumerate(&config.regions) {
         Ok(count) => count,
         Err(violation) => {
@@ -159,7 +175,7 @@ pub fn load_named(config: Config, options: LoadOptions<'_>) -> Result<Loaded, Lo
     warnings.extend(geo.iter().flat_map(|geo| geo.warnings.iter().cloned()));
 
     let plan = Plan::of(&config);
-    let settings = config.dns.as_ref().map(|dns| Arc::new(settings(dns)));
+    let settings = config.dns.as_ref().map(|dns| Arc::new(settings(dns, secrets)));
     let dns = match (zones, &geo, settings) {
         (Some(zones), Some(geo), Some(settings)) => {
             Some(DnsParts { zones, geo: Arc::clone(&geo.table), settings })
@@ -196,13 +212,16 @@ pub fn damping(config: &Config, plan: &Plan) -> Vec<Damping> {
 }
 
 /// What answering needs of the configuration.
-pub fn settings(dns: &crate::config::Dns) -> Settings {
+pub fn settings(dns: &crate::config::Dns, secrets: Option<Secrets>) -> Settings {
+    let unverified_udp = dns.cookies.unverified_udp;
     let idle_100ms = u16::try_from(dns.tcp.idle.as_millis() / 100).unwrap_or(u16::MAX);
     Settings {
         max_udp_size: dns.max_udp_size,
         nsid: dns.nsid.clone().into_bytes(),
         ecs: dns.ecs,
         tcp_idle_100ms: idle_100ms,
+        cookies: secrets.map(|secrets| Cookies { secrets, unverified_udp }),
+        chaos: Chaos { id: dns.chaos.id.clone().into(), version: dns.chaos.version.clone().into() },
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::answer::Slot;
+use super::cookie::Standing;
 use super::wire::{Question, Rcode, Silence};
 use super::{Query, Transport};
 use crate::region::geo::By;
@@ -95,6 +96,7 @@ pub struct Counters {
     queries: [[Row<{ QueryType::ALL.len() }>; 2]; 2],
     responses: [Row<{ Rcode::ALL.len() }>; 2],
     silences: Row<2>,
+    cookies: Row<{ Standing::ALL.len() }>,
     lookups: Row<{ By::ALL.len() }>,
     durations: Row<{ DURATION_BOUNDS_NS.len() + 1 }>,
     duration_sum_ns: AtomicU64,
@@ -113,6 +115,7 @@ impl Counters {
             queries: Default::default(),
             responses: Default::default(),
             silences: Default::default(),
+            cookies: Default::default(),
             lookups: Default::default(),
             durations: Default::default(),
             duration_sum_ns: AtomicU64::new(0),
@@ -133,6 +136,11 @@ impl Counters {
     /// Messages that got no answer, for that reason.
     pub fn silences(&self, silence: Silence) -> u64 {
         read(&self.silences[silence as usize])
+    }
+
+    /// Well-formed cookies that came, by what they say.
+    pub fn cookies(&self, standing: Standing) -> u64 {
+        read(&self.cookies[standing as usize])
     }
 
     /// Clients looked up, by what placed them.
@@ -166,6 +174,10 @@ impl Counters {
 
     pub(super) fn count_silence(&self, silence: Silence) {
         add(&self.silences[silence as usize], 1);
+    }
+
+    pub(super) fn count_cookie(&self, standing: Standing) {
+        add(&self.cookies[standing as usize], 1);
     }
 
     pub(super) fn count_lookup(&self, by: By) {

@@ -9,9 +9,12 @@
 //! ([`answer`]); a query copies one, turned by its id.
 
 pub mod answer;
+mod chaos;
 pub mod chunked;
+pub mod cookie;
 pub mod counters;
 pub mod edns;
+mod extended;
 pub mod lookup;
 mod referral;
 mod reply;
@@ -29,6 +32,7 @@ use self::wire::{Fault, Header, Message, Name, Question};
 use crate::health::Mono;
 use crate::region::geo::GeoTable;
 
+pub use self::cookie::Cookies;
 pub use self::counters::{Counters, Worker};
 
 /// Longest message over TCP, in bytes (RFC 1035 4.2.2).
@@ -58,6 +62,33 @@ pub struct Settings {
     pub ecs: bool,
     /// How long a silent TCP connection is kept, in units of 100 ms, for clients that ask (RFC 7828).
     pub tcp_idle_100ms: u16,
+    /// Cookies; absent: the option is one that nobody knows here.
+    pub cookies: Option<Cookies>,
+    /// What CHAOS questions are answered.
+    pub chaos: Chaos,
+}
+
+impl Default for Settings {
+    /// What holds where the operator says nothing, without cookies, which need a secret.
+    fn default() -> Self {
+        Self {
+            max_udp_size: 1232,
+            nsid: Vec::new(),
+            ecs: true,
+            tcp_idle_100ms: 100,
+            cookies: None,
+            chaos: Chaos::default(),
+        }
+    }
+}
+
+/// What the server says about itself (RFC 4892); texts of at most 255 bytes, an empty one is refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chaos {
+    /// For `id.server` and `hostname.bind`.
+    pub id: Vec<u8>,
+    /// For `version.server` and `version.bind`.
+    pub version: Vec<u8>,
 }
 
 /// How a query came.
@@ -79,6 +110,8 @@ pub struct Query<'a> {
     pub transport: Transport,
     /// When.
     pub now: Mono,
+    /// When by the wall clock, for cookies: seconds since 1970 modulo 2^32.
+    pub wall_s: u32,
 }
 
 /// Answers one query into `out` and returns the answer's length; zero means silence (and, over TCP, the end of the
@@ -110,21 +143,35 @@ fn answer(
     out: &mut [u8],
 ) -> Option<usize> {
     let edns = message.edns.as_ref();
+    let (cookie, fault) = match edns.map(|edns| edns.read_session(&view.settings, &query)) {
+        None => (None, message.fault),
+        Some(Ok(cookie)) => (cookie, message.fault),
+        Some(Err(fault)) => (None, message.fault.or(Some(fault))),
+    };
+    if let Some(cookie) = &cookie {
+        worker.counters().count_cookie(cookie.standing);
+    }
     let opt = edns.map(|edns| {
-        let opt = edns.answer(&view.settings, query.transport);
-        if message.fault == Some(Fault::EdnsVersion) { opt.without_options() } else { opt }
+        let opt = edns.answer(&view.settings, query.transport, cookie);
+        if fault == Some(Fault::EdnsVersion) { opt.without_options() } else { opt }
     });
     let opt_len = opt.map_or(0, |opt| opt.len());
-    let limit = match query.transport {
-        Transport::Udp => edns.map_or(edns::MIN_UDP_SIZE, |edns| edns.udp_size(&view.settings)).into(),
-        Transport::Tcp => MAX_TCP_SIZE,
+    let limit = match (query.transport, edns) {
+        (Transport::Udp, Some(edns)) => edns.udp_size(&view.settings, cookie.as_ref()).into(),
+        (Transport::Udp, None) => edns::MIN_UDP_SIZE.into(),
+        (Transport::Tcp, _) => MAX_TCP_SIZE,
     };
     let room = limit.min(out.len()).checked_sub(opt_len)?;
     let mut reply = Reply::begin(out, room, message.question.as_ref())?;
-    let scope = match (message.fault, &message.question) {
-        (None, Some(question)) => look_up(view, worker, query, header, edns, question, &mut reply),
-        (fault, _) => {
-            reply.rcode = fault.unwrap_or(Fault::QuestionCount).rcode();
+    let scope = match (fault, &message.question, &cookie) {
+        (None, Some(question), _) => look_up(view, worker, query, header, edns, question, &mut reply),
+        (Some(Fault::NoQuestion), None, Some(cookie)) => {
+            reply.rcode = cookie.fetched();
+            0
+        }
+        (fault, _, _) => {
+            let fault = fault.unwrap_or(Fault::QuestionCount);
+            reply.fail(fault.rcode(), fault.extended());
             0
         }
     };

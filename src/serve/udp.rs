@@ -16,8 +16,8 @@ use std::slice;
 
 use libc::{c_int, c_void, cmsghdr, iovec, mmsghdr, msghdr, sockaddr_in, sockaddr_in6, socklen_t};
 
+use crate::control::Now;
 use crate::dns::{Query, Transport};
-use crate::health::Mono;
 
 /// Datagrams taken by one receive call. Wider batches were measured to save nothing more.
 pub(super) const BATCH: usize = 32;
@@ -60,8 +60,9 @@ pub(super) struct Packet<'b> {
 
 impl<'b> Packet<'b> {
     /// The query, and where its answer goes.
-    pub(super) fn into_query(self, now: Mono) -> (Query<'b>, &'b mut [u8]) {
-        let query = Query { bytes: self.bytes, peer: self.peer, transport: Transport::Udp, now };
+    pub(super) fn into_query(self, now: Now) -> (Query<'b>, &'b mut [u8]) {
+        let (now, wall_s) = (now.mono, now.wall_s());
+        let query = Query { bytes: self.bytes, peer: self.peer, transport: Transport::Udp, now, wall_s };
         (query, self.out)
     }
 }

@@ -70,7 +70,7 @@ impl<R: Responder> Worker<R> {
     }
 
     fn answer(&mut self, batch: &mut Batch, count: usize) {
-        let now = self.clock.mono();
+        let now = self.clock.now();
         let mut next = 0;
         while next < count {
             // A panic skips the datagram in hand; the rest of the batch is answered in another round. The responder

@@ -68,7 +68,8 @@ fn a_million_random_packets_are_answered_or_met_with_silence_as_the_rules_say() 
             mutate(&mut packet, &mut random);
         }
         let transport = if random.below(4) == 0 { Transport::Tcp } else { Transport::Udp };
-        let query = Query { bytes: &packet, peer: [192, 0, 2, 9].into(), transport, now: Mono(number) };
+        let query =
+            Query { bytes: &packet, peer: [192, 0, 2, 9].into(), transport, now: Mono(number), wall_s: 0 };
         let len = respond(&view, &mut worker, query, &mut out);
         let silent = packet.len() < 12 || packet[2] & 0x80 != 0;
         assert_eq!(len == 0, silent, "{packet:02x?}");

@@ -158,13 +158,14 @@ impl<R: Responder> Connection<R> {
     fn answer(&mut self) -> bool {
         let shared = Rc::clone(&self.shared);
         let begun_ns = shared.clock.elapsed().as_nanos() as u64;
-        let now = shared.clock.mono();
+        let moment = shared.clock.now();
+        let (now, wall_s) = (moment.mono, moment.wall_s());
         let mut answered = 0;
         let mut at = 0;
         while self.pending.len() < shared.limits.pending_bytes && self.farewell != Some(Farewell::Linger) {
             let Some(message) = self.input.get(at..).and_then(frame) else { break };
             at += 2 + message.len();
-            let query = Query { bytes: message, peer: self.peer, transport: Transport::Tcp, now };
+            let query = Query { bytes: message, peer: self.peer, transport: Transport::Tcp, now, wall_s };
             let has_answer = respond(&shared, query, &mut self.pending);
             answered += 1;
             self.queries_left = self.queries_left.saturating_sub(1);

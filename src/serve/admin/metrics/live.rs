@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::dns::{Counted, DnsCounts, DnsNumbers, Durations};
 use crate::dns::Transport;
+use crate::dns::cookie::Standing;
 use crate::dns::counters::{Counters, DURATION_BOUNDS_NS, Family, QueryType, sum};
 use crate::dns::wire::{Rcode, Silence};
 use crate::region::geo::By;
@@ -72,6 +73,9 @@ impl DnsCounts for LiveCounts {
                 one("panic", sockets.panics.get()),
             ],
             rate_limited: Vec::new(),
+            cookies: Standing::ALL
+                .map(|standing| one(standing.word(), self.sum(|worker| worker.cookies(standing))))
+                .to_vec(),
             lookups: By::ALL.map(|by| one(by.word(), self.sum(|worker| worker.lookups(by)))).to_vec(),
             durations: self.durations(),
             tcp_connections: sockets.tcp_connections.get(),
