@@ -19,6 +19,12 @@ fn answers(criterion: &mut Criterion) {
         ("nxdomain", packet::query("nothing.gslb.example.com", 1, None), Transport::Udp),
         ("wildcard", packet::query("x.y.wild.gslb.example.com", 1, None), Transport::Udp),
         ("alias_to_service", packet::query("to-www.gslb.example.com", 1, Some(subnet)), Transport::Udp),
+        ("cookie_client_only", packet::query_with("www.gslb.example.com", 1, 10, &[7; 8]), Transport::Udp),
+        (
+            "cookie_valid",
+            packet::query_with("www.gslb.example.com", 1, 10, &packet::cookie()),
+            Transport::Udp,
+        ),
         ("referral", packet::query("x.big.gslb.example.com", 1, Some(subnet)), Transport::Udp),
         ("tcp", packet::query("www.gslb.example.com", 1, Some(subnet)), Transport::Tcp),
     ];

@@ -106,6 +106,20 @@ pub(crate) fn query(name: &str, qtype: u16, subnet: Option<&[u8]>) -> Vec<u8> {
     bytes
 }
 
+/// A query with one option that has this code and data.
+pub(crate) fn query_with(name: &str, qtype: u16, code: u8, data: &[u8]) -> Vec<u8> {
+    let mut bytes = query(name, qtype, Some(data));
+    let code_at = bytes.len() - data.len() - 3;
+    bytes[code_at] = code;
+    bytes
+}
+
+/// A cookie that is valid for [`peer`] at the wall clock's second 0.
+pub(crate) fn cookie() -> Vec<u8> {
+    let client = [7; 8];
+    [&client[..], &secrets().make(client, peer(), 0)].concat()
+}
+
 fn wire(name: &str) -> Vec<u8> {
     let labels = name.split('.').filter(|label| !label.is_empty());
     let mut wire: Vec<u8> =

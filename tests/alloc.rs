@@ -67,6 +67,8 @@ fn mixed_queries() -> Vec<Vec<u8>> {
             queries.push(packet::query(&name, qtype, None));
             queries.push(packet::query(&name, qtype, Some(&subnet)));
             queries.push(packet::query(&name, qtype, Some(&subnet[..5]))); // malformed
+            queries.push(packet::query_with(&name, qtype, 10, &packet::cookie()));
+            queries.push(packet::query_with(&name, qtype, 10, &[7; 8]));
         }
     }
     queries

@@ -27,11 +27,14 @@ fn seeds() -> Vec<Vec<u8>> {
         ["www", "v4", "cdn", "down", "many", "static", "alias", "to-www", "loop1", "x.wild", "x.big", "sub"];
     let more = ["www.moved", "nothing", "b.ent", "to-cut", "huge", "q.wildalias", "outside.", ".", "c0"];
     let options = opt(&[(8, &[0, 1, 24, 0, 192, 0, 2]), (3, &[]), (11, &[]), (10, &[7; 8])]);
+    let full = [&[7; 8][..], &secrets().make([7; 8], [192, 0, 2, 9].into(), 0)].concat();
+    let verified = opt(&[(10, &full)]);
     let mut seeds = Vec::new();
     for name in names.into_iter().chain(more) {
         for qtype in [A, AAAA, TXT, NS, DS, ANY, CNAME] {
             seeds.push(query(name, qtype, None));
             seeds.push(query(name, qtype, Some(&options)));
+            seeds.push(query(name, qtype, Some(&verified)));
         }
     }
     seeds
