@@ -180,6 +180,11 @@ pub(super) struct Cookie {
 }
 
 impl Cookie {
+    /// Whether the client's address is not forged: it has seen what was sent there.
+    pub(super) fn is_verified(&self) -> bool {
+        self.standing == Standing::Valid
+    }
+
     /// What a query without a question, which asks for nothing but a cookie, is answered with (RFC 7873 5.4).
     pub(super) fn fetched(&self) -> Rcode {
         if self.standing == Standing::Invalid { Rcode::BadCookie } else { Rcode::NoError }

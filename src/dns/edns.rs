@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::cookie::{Cookie, FULL_LEN, Standing};
+use super::cookie::{Cookie, FULL_LEN};
 use super::reply::{Full, Reply, Section};
 use super::wire::{Fault, Rcode};
 use super::{Query, Settings, Transport};
@@ -106,9 +106,7 @@ impl<'a> Edns<'a> {
     pub(super) fn udp_size(&self, settings: &Settings, cookie: Option<&Cookie>) -> u16 {
         let size = self.payload.min(settings.max_udp_size);
         let size = match &settings.cookies {
-            Some(cookies) if cookie.is_none_or(|cookie| cookie.standing != Standing::Valid) => {
-                size.min(cookies.unverified_udp)
-            }
+            Some(cookies) if !cookie.is_some_and(Cookie::is_verified) => size.min(cookies.unverified_udp),
             _ => size,
         };
         size.max(MIN_UDP_SIZE)

@@ -9,7 +9,6 @@ mod harness;
 mod options;
 
 mod rfc4892;
-mod rfc7828;
 mod rfc7873;
 mod rfc8914;
 mod rfc9018;

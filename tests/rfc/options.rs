@@ -49,7 +49,7 @@ impl Reply {
         let edns = self.0.edns.as_ref()?;
         match edns.option(EdnsCode::from(code))? {
             EdnsOption::Unknown(_, data) => Some(data.clone()),
-            other => Some(Vec::from(other)),
+            other => Vec::try_from(other).ok(),
         }
     }
 
