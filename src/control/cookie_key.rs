@@ -50,13 +50,11 @@ impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: error: ", self.path.display(), self.line, self.column)?;
         match self.fault {
-            KeyFault::Empty => write!(f, "it holds no secret")?,
-            KeyFault::Digit => write!(f, "this is no hexadecimal digit")?,
-            KeyFault::Length(len) => write!(f, "a secret has {DIGITS} hexadecimal digits, this one {len}")?,
-            KeyFault::Third => {
-                write!(f, "a third secret: the first makes cookies, a second may verify them")?
-            }
-        }
+            KeyFault::Empty => write!(f, "it holds no secret"),
+            KeyFault::Digit => write!(f, "this is no hexadecimal digit"),
+            KeyFault::Length(len) => write!(f, "a secret has {DIGITS} hexadecimal digits, this one {len}"),
+            KeyFault::Third => write!(f, "a third secret: the first makes cookies, a second may verify them"),
+        }?;
         let hint = match self.fault {
             KeyFault::Third => "delete the one that no server of the set makes cookies with any more",
             _ => {
@@ -70,7 +68,7 @@ impl fmt::Display for Malformed {
 impl std::error::Error for Malformed {}
 
 /// What came of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Key {
     /// The live secrets; absent where nobody asked for them.
     pub secrets: Option<Secrets>,
@@ -90,7 +88,7 @@ impl Key {
 pub fn open(state_dir: &Path, access: Access) -> Result<Key, Malformed> {
     let path = state_dir.join(FILE);
     let in_use = match access {
-        Access::Untouched => return Ok(Key { secrets: None, warning: None }),
+        Access::Untouched => return Ok(Key::default()),
         Access::Checked => {
             let text = files::read_text(&path).ok();
             let secrets = text.map(|text| parse(&text, &path)).transpose()?;

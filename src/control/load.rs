@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::clock::Now;
-use super::cookie_key::{self, Access};
+use super::cookie_key::{self, Access, Key, Malformed};
 use super::files;
 use super::geo_source::{self, FileState, GeoRefusal};
 use super::journal::rfc3339;
@@ -149,18 +149,11 @@ pub fn load_named(config: Config, options: LoadOptions<'_>) -> Result<Loaded, Lo
             None
         }
     };
-    let wants_cookies = config.dns.as_ref().is_some_and(|dns| dns.cookies.enabled);
-    let access = if wants_cookies { options.cookie_key } else { Access::Untouched };
-    let secrets = match cookie_key::open(&config.state_dir, access) {
-        Ok(key) => {
-            warnings.extend(key.warning.map(|text| warning("cookie_key", text, options.now)));
-            key.secrets
-        }
-        Err(malformed) => {
-            errors.push(malformed.to_string());
-            None
-        }
-    };
+    let key = cookie_secrets(&config, options);
+    let key = key.unwrap_or_else(|malformed| {
+        errors.push(malformed.to_string());
+        Key::default()
+    });
     let decisions_checked = match enumerate(&config.regions) {
         Ok(count) => count,
         Err(violation) => {
@@ -172,10 +165,11 @@ pub fn load_named(config: Config, options: LoadOptions<'_>) -> Result<Loaded, Lo
     if !errors.is_empty() {
         return Err(LoadErrors { text: errors.join("\n"), lines: errors, first_line: 0 });
     }
+    warnings.extend(key.warning.map(|text| warning("cookie_key", text, options.now)));
     warnings.extend(geo.iter().flat_map(|geo| geo.warnings.iter().cloned()));
 
     let plan = Plan::of(&config);
-    let settings = config.dns.as_ref().map(|dns| Arc::new(settings(dns, secrets)));
+    let settings = config.dns.as_ref().map(|dns| Arc::new(settings(dns, key.secrets)));
     let dns = match (zones, &geo, settings) {
         (Some(zones), Some(geo), Some(settings)) => {
             Some(DnsParts { zones, geo: Arc::clone(&geo.table), settings })
@@ -223,6 +217,12 @@ pub fn settings(dns: &crate::config::Dns, secrets: Option<Secrets>) -> Settings 
         cookies: secrets.map(|secrets| Cookies { secrets, unverified_udp }),
         chaos: Chaos { id: dns.chaos.id.clone().into(), version: dns.chaos.version.clone().into() },
     }
+}
+
+/// What cookies are made with, where they are wanted.
+fn cookie_secrets(config: &Config, options: LoadOptions<'_>) -> Result<Key, Malformed> {
+    let wanted = config.dns.as_ref().is_some_and(|dns| dns.cookies.enabled);
+    cookie_key::open(&config.state_dir, if wanted { options.cookie_key } else { Access::Untouched })
 }
 
 /// Reads every `*.zone` of a folder and binds the services.
