@@ -39,14 +39,10 @@ fn s3_1_what_is_configured_is_answered_and_a_reload_changes_it() {
     let mut site = site_with("chaos = { id = \"ns1 in cn\" }");
     site.start();
     for name in ["id.server", "hostname.bind", "ID.Server"] {
-        let expected = vec![format!("{name}.\t\t0\tCH\tTXT\t\"ns1 in cn\"")];
         let (status, records) = dig(site.ip, name);
         let squeezed = |text: &String| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(status, "NOERROR");
-        assert_eq!(
-            records.iter().map(squeezed).collect::<Vec<_>>(),
-            expected.iter().map(squeezed).collect::<Vec<_>>()
-        );
+        let records: Vec<String> = records.iter().map(squeezed).collect();
+        assert_eq!((status.as_str(), records), ("NOERROR", vec![format!("{name}. 0 CH TXT \"ns1 in cn\"")]));
     }
     assert_eq!(dig(site.ip, "version.bind").0, "REFUSED");
     let text = site.read("waypost.toml").replace("id = \"ns1 in cn\"", "version = \"1\"");
