@@ -61,8 +61,7 @@ fn every_case_of_others_test_suites_passes() {
         let run = outcomes.values().filter(|outcome| outcome.file == file).count();
         assert_eq!(run, count, "{file}: a case that is not run shows nothing");
     }
-    let tolerated: Vec<&str> =
-        TOLERATED.iter().map(|(id, _)| *id).chain(TOLERATED_WITHOUT_COOKIES).collect();
+    let tolerated: Vec<&str> = TOLERATED.iter().map(|(id, _)| *id).chain(TOLERATED_WITHOUT_COOKIES).collect();
     let unexpected: Vec<String> = (outcomes.iter())
         .filter(|(id, outcome)| outcome.verdict != wanted(id, &tolerated))
         .map(|(id, outcome)| {
