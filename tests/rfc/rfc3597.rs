@@ -1,6 +1,6 @@
 //! RFC 3597, Handling of Unknown DNS Resource Record (RR) Types.
 
-use crate::ask::{A, NOERROR, NXDOMAIN, records};
+use crate::ask::{A, Ask, NOERROR, NXDOMAIN, records};
 use crate::server::Server;
 
 fn server() -> Server {
@@ -9,18 +9,19 @@ fn server() -> Server {
 }
 
 /// The data of the first record.
-fn data(answer: &crate::ask::Answer) -> Vec<u8> {
-    let (at, _, owner_len) = records(&answer.bytes)[0];
-    let len = usize::from(answer.bytes[at + owner_len + 9]);
-    answer.bytes[at + owner_len + 10..][..len].to_vec()
+fn data(message: &[u8]) -> Vec<u8> {
+    let (at, _, owner_len) = records(message)[0];
+    let len = usize::from(message[at + owner_len + 9]);
+    message[at + owner_len + 10..][..len].to_vec()
 }
 
 #[test]
 fn s3_data_of_unknown_types_goes_through_as_it_is() {
     let answer = server().ask("a.example.", 62_347);
-    assert_eq!((answer.rcode(), data(&answer)), (NOERROR, vec![0x0a, 0, 0, 1, 0xff, 0]));
-    let answer = server().ask("a.example.", 731);
-    assert_eq!((answer.answers().len(), data(&answer)), (1, Vec::new()));
+    assert_eq!((answer.rcode(), data(&answer.bytes)), (NOERROR, vec![0x0a, 0, 0, 1, 0xff, 0]));
+    // No data at all: the second decoder takes that for an update, so the bytes speak.
+    let bytes = server().bytes(&Ask::new("a.example.", 731));
+    assert_eq!((records(&bytes).len(), records(&bytes)[0].1, data(&bytes)), (1, 731, Vec::new()));
 }
 
 #[test]
@@ -36,7 +37,7 @@ fn s3_an_unknown_type_is_an_ordinary_type_to_the_rest_of_the_rules() {
 fn s4_no_name_inside_unknown_data_is_compressed() {
     // What looks like the zone's own name stays what it is.
     let server = Server::zone("example.", "a TYPE62347 \\# 9 076578616d706c6500");
-    assert_eq!(data(&server.ask("a.example.", 62_347)), b"\x07example\0");
+    assert_eq!(data(&server.ask("a.example.", 62_347).bytes), b"\x07example\0");
 }
 
 #[test]

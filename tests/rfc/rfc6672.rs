@@ -28,7 +28,7 @@ fn s2_2_the_substitution_table() {
         ("shortloop.x.x.", "x.", ".", Some("shortloop.x.")),
         ("shortloop.x.", "x.", ".", Some("shortloop.")),
     ] {
-        let answers = redirecting(owner, target).ask(name, A).answers();
+        let answers = redirecting(owner, target).tcp(&Ask::new(name, A)).answers();
         let alias = becomes.map(|becomes| format!("{name} 120 CNAME {becomes}"));
         assert_eq!(
             answers.iter().find(|text| text.contains(" CNAME ")),

@@ -1,5 +1,6 @@
 //! A server without sockets: zones as text, at wish a service in them.
 
+use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -24,8 +25,11 @@ pub(crate) const MAX_UDP_SIZE: u16 = 1232;
 /// How a zone begins.
 const HEAD: &str = "@ 3600 SOA ns hostmaster 1 7200 900 1209600 300\n@ 3600 NS ns\nns 3600 A 192.0.2.53\n";
 
-/// Everything that answers depend on.
-pub(crate) struct Server(View);
+/// Everything that answers depend on, and what a worker has of its own.
+pub(crate) struct Server {
+    view: View,
+    worker: RefCell<(Worker, Vec<u8>)>,
+}
 
 impl Server {
     /// A server with one zone. The SOA record is `apex 3600 SOA ns.apex … minimum 300`, its NS record `apex 3600 NS
@@ -73,7 +77,7 @@ impl Server {
             })
             .collect();
         let (zones, _) = Zones::build(&files, services)?;
-        Ok(Self(View {
+        let view = View {
             zones: Arc::new(zones),
             geo: Arc::new(GeoTable::build(&rules(), None)),
             answers: AnswerTable::new(services.iter().map(|_| Arc::new(answers())).collect()),
@@ -83,11 +87,12 @@ impl Server {
                 ecs: true,
                 tcp_idle_100ms: 100,
             }),
-        }))
+        };
+        Ok(Self { view, worker: RefCell::new((Worker::new(), vec![0; MAX_TCP_SIZE])) })
     }
 
     pub(crate) fn settings(&mut self) -> &mut Settings {
-        Arc::make_mut(&mut self.0.settings)
+        Arc::make_mut(&mut self.view.settings)
     }
 
     /// A plain query over UDP.
@@ -118,12 +123,21 @@ impl Server {
         self.over(Transport::Udp, PEER, bytes)
     }
 
+    /// The bytes of an answer over UDP, for what the decoder does not read.
+    pub(crate) fn bytes(&self, ask: &Ask) -> Vec<u8> {
+        self.respond(Transport::Udp, PEER, &ask.bytes())
+    }
+
     fn over(&self, transport: Transport, peer: IpAddr, bytes: &[u8]) -> Option<Answer> {
-        let mut out = vec![0xee; MAX_TCP_SIZE];
+        let answer = self.respond(transport, peer, bytes);
+        (!answer.is_empty()).then(|| Answer::decode(answer))
+    }
+
+    fn respond(&self, transport: Transport, peer: IpAddr, bytes: &[u8]) -> Vec<u8> {
+        let (worker, out) = &mut *self.worker.borrow_mut();
         let query = Query { bytes, peer, transport, now: Mono(0) };
-        let len = respond(&self.0, &mut Worker::new(), query, &mut out);
-        out.truncate(len);
-        (len > 0).then(|| Answer::decode(out))
+        let len = respond(&self.view, worker, query, out);
+        out[..len].to_vec()
     }
 }
 
