@@ -18,10 +18,12 @@ fn s2_nxdomain_is_said_only_of_names_with_nothing_below_them() {
 
 #[test]
 fn s2_the_names_above_a_service_exist_too() {
-    // The service's name is the zone's only one below `deep`.
-    let server = Server::with_service("deep.er.example.", "");
-    server.ask("deep.er.example.", TXT).assert_negative(NOERROR, "deep.er.example.");
-    server.ask("x.www.deep.er.example.", A).assert_negative(NXDOMAIN, "deep.er.example.");
+    let server = Server::with_service_at("www.far.down", "example.", "");
+    for name in ["down.example.", "far.down.example."] {
+        server.ask(name, A).assert_negative(NOERROR, "example.");
+    }
+    server.ask("x.down.example.", A).assert_negative(NXDOMAIN, "example.");
+    server.ask("x.www.far.down.example.", A).assert_negative(NXDOMAIN, "example.");
 }
 
 #[test]

@@ -51,8 +51,13 @@ impl Server {
     /// The zone with the service `www` in it: A and AAAA records by region. The clients of 198.18.0.0/15 and 2001:db8::/32
     /// have their home in the first region, everybody else in the second.
     pub(crate) fn with_service(apex: &str, text: &str) -> Self {
+        Self::with_service_at("www", apex, text)
+    }
+
+    /// The same with the service at this name of the zone.
+    pub(crate) fn with_service_at(name: &str, apex: &str, text: &str) -> Self {
         let service = BoundService {
-            name: format!("www.{}", apex.trim_end_matches('.')),
+            name: format!("{name}.{}", apex.trim_end_matches('.')),
             line: 1,
             a: true,
             aaaa: true,
