@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 
+import dns.exception
 import dns.message
 import dns.query
 
@@ -227,7 +228,7 @@ def by_kind(found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", metavar="DIR", help="leave configurations, logs and results.json of each server here")
-    parser.add_argument("servers", nargs="*", choices=[[]] + list(STARTERS), metavar="SERVER")
+    parser.add_argument("servers", nargs="*", choices=[*STARTERS, []], metavar="SERVER")
     arguments = parser.parse_args()
     servers = arguments.servers or [server for server in STARTERS if program(STARTERS[server][1])]
     missing = [server for server in servers if not program(STARTERS[server][1])]

@@ -69,4 +69,16 @@ fn s3_a_name_without_https_is_no_data_at_once() {
 fn s4_1_the_targets_addresses_come_along_when_they_are_here() {
     let answer = server().ask("alias.example.", HTTPS);
     assert_eq!(answer.additionals(), ["a.example. 600 A 192.0.2.1"]);
+    let answer = server().ask("_8443._https.a.example.", HTTPS);
+    assert_eq!(answer.additionals(), ["a.example. 600 A 192.0.2.1"], "parameters behind the target");
+}
+
+#[test]
+fn s4_1_no_addresses_come_along_of_the_root_or_of_what_is_delegated() {
+    let text = "a HTTPS 1 . alpn=h2\nb HTTPS 0 .\nc HTTPS 1 x.sub\nsub NS ns\nx.sub A 192.0.2.1\nd HTTPS 1 x.example.org.";
+    let server = Server::zone("example.", text);
+    for name in ["a.example.", "b.example.", "c.example.", "d.example."] {
+        let answer = server.ask(name, HTTPS);
+        assert_eq!((answer.answers().len(), answer.additionals().len()), (1, 0), "{name}");
+    }
 }
