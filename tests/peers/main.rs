@@ -10,4 +10,5 @@
 #[allow(dead_code, unused_imports)] // Not everything that the other tests of the running program need.
 mod harness;
 
+mod differential;
 mod servers;

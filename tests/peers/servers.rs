@@ -16,7 +16,7 @@ const TYPE_SOA: u16 = 6;
 const SERVER_FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
 
 /// Largest answer over UDP, in bytes: Waypost's default.
-const MAX_UDP_SIZE: u16 = 1232;
+pub(crate) const MAX_UDP_SIZE: u16 = 1232;
 
 /// A zone to be served.
 #[derive(Clone, Debug)]

@@ -1,0 +1,216 @@
+//! The same random questions about the same random zones, to Waypost, NSD and Knot.
+//!
+//! Where both peers give one answer Waypost gives it too; where they differ Waypost agrees with one of them; or the
+//! difference is on the list of accepted ones ([`accepted`]). Answers are compared whole, but for what says nothing:
+//! order, letter case, compression, optional additional records.
+//!
+//! `WAYPOST_DIFF_SEED` draws other zones and queries than those of every run, `WAYPOST_DIFF_QUERIES` more or fewer.
+
+mod accepted;
+mod answer;
+mod ask;
+mod data;
+mod name;
+mod queries;
+mod random;
+mod zones;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt::Write as _;
+use std::fs;
+use std::net::Ipv4Addr;
+
+use self::accepted::Accepted;
+use self::answer::Answer;
+use self::ask::{Client, Reply};
+use self::queries::Query;
+use self::random::Random;
+use self::zones::World;
+use crate::harness::Site;
+use crate::servers::{MAX_UDP_SIZE, Server};
+
+/// Zones side by side.
+const FAMILIES: usize = 40;
+/// Queries of a run.
+const QUERIES: u64 = 200_000;
+/// The seed of every run, so that a failure is found again.
+const SEED: u64 = 9;
+/// Queries under way at each server, from each thread.
+const WINDOW: usize = 64;
+/// Threads that ask.
+const THREADS: usize = 2;
+/// Cases of each kind of difference that a failure shows.
+const SHOWN: usize = 3;
+
+/// One query with the three answers to it.
+pub(super) struct Case<'a> {
+    query: &'a Query,
+    waypost: &'a Answer,
+    nsd: &'a Answer,
+    knot: &'a Answer,
+}
+
+impl Case<'_> {
+    fn agrees(&self) -> bool {
+        self.waypost == self.nsd || self.waypost == self.knot
+    }
+}
+
+/// Differences by kind: how many, and the first few.
+#[derive(Default)]
+struct Findings(BTreeMap<String, (usize, Vec<String>)>);
+
+impl Findings {
+    fn add(&mut self, kind: String, text: impl FnOnce() -> String) {
+        let (count, shown) = self.0.entry(kind).or_default();
+        *count += 1;
+        if shown.len() < SHOWN {
+            shown.push(text());
+        }
+    }
+
+    fn merge(&mut self, others: Self) {
+        for (kind, (more, texts)) in others.0 {
+            let (count, shown) = self.0.entry(kind).or_default();
+            *count += more;
+            shown.extend(texts);
+            shown.truncate(SHOWN);
+        }
+    }
+}
+
+#[test]
+fn waypost_answers_random_questions_about_random_zones_as_nsd_and_knot_do() {
+    let seed = number_from("WAYPOST_DIFF_SEED").unwrap_or(SEED);
+    let queries = number_from("WAYPOST_DIFF_QUERIES").unwrap_or(QUERIES);
+    println!("WAYPOST_DIFF_SEED={seed} WAYPOST_DIFF_QUERIES={queries}");
+    let world = World::draw(&mut Random::new(seed), FAMILIES);
+    if let Some(folder) = env::var_os("WAYPOST_DIFF_ZONES") {
+        for zone in &world.zones {
+            fs::write(std::path::Path::new(&folder).join(&zone.apex), &zone.text).unwrap();
+        }
+    }
+    let site = Site::new();
+    for (number, zone) in world.zones.iter().enumerate() {
+        site.write(&format!("zones/{number}.zone"), &zone.text);
+    }
+    let site = site.started();
+    let (nsd, knot) = (Server::nsd(&world.zones), Server::knot(&world.zones));
+    let servers = [site.ip, nsd.ip, knot.ip];
+    let accepted = accepted::list();
+    let mut findings = Findings::default();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS as u64)
+            .map(|thread| {
+                let random = Random::new(seed ^ (thread + 1) << 32);
+                let (world, accepted) = (&world, &accepted);
+                scope.spawn(move || compare(random, queries / THREADS as u64, world, servers, accepted))
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| findings.merge(thread.join().unwrap()));
+    });
+    report(&findings, &accepted);
+    assert!(accepted.len() < 10, "the list of accepted differences stays short");
+}
+
+fn report(findings: &Findings, accepted: &[Accepted]) {
+    for entry in accepted {
+        println!("{:7} accepted: {}", entry.used(), entry.what);
+    }
+    let mut text = String::new();
+    for (kind, (count, shown)) in &findings.0 {
+        let _ = writeln!(text, "\n{count} times {kind}, as\n{}", shown.join("\n"));
+    }
+    assert!(text.is_empty(), "Waypost differs:\n{text}");
+    let unused: Vec<_> = accepted.iter().filter(|entry| entry.used() == 0).map(|entry| entry.what).collect();
+    assert!(unused.is_empty(), "accepted differences that were not seen: {unused:?}");
+}
+
+fn number_from(variable: &str) -> Option<u64> {
+    env::var(variable)
+        .ok()
+        .map(|text| text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")))
+}
+
+fn compare(
+    mut random: Random,
+    queries: u64,
+    world: &World,
+    servers: [Ipv4Addr; 3],
+    accepted: &[Accepted],
+) -> Findings {
+    let mut clients = servers.map(Client::new);
+    let mut findings = Findings::default();
+    let mut id = 0_u16;
+    for _ in 0..queries.div_ceil(WINDOW as u64) {
+        let batch: Vec<Query> = (0..WINDOW).map(|_| Query::draw(&mut random, world)).collect();
+        let wire: Vec<Vec<u8>> = batch
+            .iter()
+            .map(|query| {
+                id = id.wrapping_add(1);
+                query.to_wire(id)
+            })
+            .collect();
+        clients.iter().for_each(|client| client.send(&wire));
+        let [waypost, nsd, knot] = clients.each_mut().map(|client| client.receive(&wire));
+        for (((query, waypost), nsd), knot) in batch.iter().zip(waypost).zip(nsd).zip(knot) {
+            judge(query, [waypost, nsd, knot], accepted, &mut findings);
+        }
+    }
+    findings
+}
+
+fn judge(query: &Query, replies: [Option<Reply>; 3], accepted: &[Accepted], findings: &mut Findings) {
+    let [Some(waypost), Some(nsd), Some(knot)] = &replies else {
+        let missing = replies.map(|reply| reply.is_none());
+        findings.add(format!("no answer from [Waypost, NSD, Knot]: {missing:?}"), || format!("{query}"));
+        return;
+    };
+    if let Some(wrong) = wrong_size(query, waypost) {
+        findings.add(wrong.to_owned(), || format!("{query}\n{}", waypost.decoded.answer));
+    }
+    let case = Case {
+        query,
+        waypost: &waypost.decoded.answer,
+        nsd: &nsd.decoded.answer,
+        knot: &knot.decoded.answer,
+    };
+    if case.agrees() || accepted.iter().any(|entry| entry.explains(&case)) {
+        return;
+    }
+    let Case { waypost, nsd, knot, .. } = case;
+    let peers = if nsd == knot { "who agree" } else { "who differ" };
+    let kind =
+        format!("{} from NSD, {} from Knot, {peers}", differing(waypost, nsd), differing(waypost, knot));
+    findings.add(kind, || format!("{query}\n  Waypost {waypost}  NSD     {nsd}  Knot    {knot}"));
+}
+
+/// An answer over UDP keeps to the client's size and the server's own, says so when that left something out, and only
+/// then.
+fn wrong_size(query: &Query, waypost: &Reply) -> Option<&'static str> {
+    let limit = query.udp_limit(MAX_UDP_SIZE);
+    if waypost.udp_len > limit {
+        Some("Waypost's answer is longer than it may be")
+    } else if waypost.truncated && waypost.len <= limit {
+        Some("Waypost truncates what fits")
+    } else if !waypost.decoded.question.starts_with(&query.name.0) {
+        Some("Waypost does not echo the question")
+    } else {
+        None
+    }
+}
+
+/// Which parts of two answers differ.
+fn differing(one: &Answer, other: &Answer) -> String {
+    let parts = [
+        ("rcode", one.rcode != other.rcode),
+        ("AA", one.authoritative != other.authoritative),
+        ("OPT", one.opt != other.opt),
+        ("answer", one.answer != other.answer),
+        ("authority", one.authority != other.authority),
+        ("glue", one.glue != other.glue),
+    ];
+    let differing: Vec<&str> = parts.iter().filter(|(_, differs)| *differs).map(|(part, _)| *part).collect();
+    differing.join(" ")
+}
