@@ -36,6 +36,8 @@ pub(super) struct Lookup<'v, 'w, 'r, 'o> {
     pub(super) reply: &'r mut Reply<'o>,
     /// The scope of the answer; 0: good for everybody.
     pub(super) scope: u8,
+    /// DNAMEs that stand in the answer already: an alias chain may meet one again.
+    pub(super) redirected: [Option<&'v Rrset>; MAX_ALIASES + 1],
 }
 
 /// What a look at one name led to.
@@ -47,7 +49,7 @@ enum Step {
     Alias(Name, usize),
 }
 
-impl Lookup<'_, '_, '_, '_> {
+impl<'v> Lookup<'v, '_, '_, '_> {
     /// Answers the question.
     pub(super) fn answer(&mut self, question: &Question<'_>) {
         let is_transfer = matches!(self.qtype, TYPE_AXFR | TYPE_IXFR);
@@ -179,10 +181,12 @@ impl Lookup<'_, '_, '_, '_> {
     }
 
     /// The DNAME, then the alias that it makes of `name` (RFC 6672 3.1 and 5.3.1).
-    fn redirect(&mut self, redirect: &Redirect<'_>, name: &[u8], at: usize) -> Result<Step, Full> {
+    fn redirect(&mut self, redirect: &Redirect<'v>, name: &[u8], at: usize) -> Result<Step, Full> {
         let Some(prefix_len) = name.len().checked_sub(redirect.owner_len) else { return Ok(self.fail()) };
         let prefix = name.get(..prefix_len).unwrap_or_default();
-        self.reply.put_rrset(redirect.rrset, at + prefix_len)?;
+        if self.is_first(redirect.rrset) {
+            self.reply.put_rrset(redirect.rrset, at + prefix_len)?;
+        }
         let target: &[u8] = &redirect.rrset.target;
         let ttl = redirect.rrset.bytes.get(6..10).unwrap_or(&[0; 4]);
         let data_len = prefix.len() + target.len();
@@ -202,6 +206,21 @@ impl Lookup<'_, '_, '_, '_> {
             return Ok(Step::Done);
         }
         Ok(Step::Alias(alias, data_at))
+    }
+
+    /// Whether the answer does not hold this DNAME yet: no RRset stands in it twice (RFC 2181 5.5).
+    fn is_first(&mut self, dname: &'v Rrset) -> bool {
+        for slot in &mut self.redirected {
+            match slot {
+                Some(there) if std::ptr::eq(*there, dname) => return false,
+                Some(_) => {}
+                None => {
+                    *slot = Some(dname);
+                    return true;
+                }
+            }
+        }
+        true
     }
 
     fn at_cut(&mut self, zone: &Zone, cut: &Cut, name: &[u8], at: usize) -> Result<Step, Full> {

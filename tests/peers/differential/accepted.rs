@@ -33,13 +33,22 @@ impl Accepted {
     }
 }
 
+const TYPE_HINFO: u16 = 13;
 const TYPE_ANY: u16 = 255;
+const CLASS_ANY: u16 = 255;
+const REFUSED: u16 = 5;
 
 /// The whole list.
 pub(super) fn list() -> Vec<Accepted> {
-    vec![Accepted::new("ANY is answered with HINFO alone (RFC 8482 4.2)", |case| {
-        case.query.qtype == TYPE_ANY
-            && case.query.qclass == 1
-            && case.waypost.answer.keys().any(|(_, rtype, ..)| *rtype == 13)
-    })]
+    vec![
+        Accepted::new("ANY is answered with HINFO alone (RFC 8482 4.2)", |case| {
+            case.query.qtype == TYPE_ANY && case.waypost.answer.keys().any(|(_, rtype, ..)| *rtype == TYPE_HINFO)
+        }),
+        Accepted::new("class ANY is refused: no answer to it could be authoritative (RFC 1035 6.2)", |case| {
+            case.query.qclass == CLASS_ANY && case.waypost.rcode == REFUSED && case.waypost.is_empty()
+        }),
+        Accepted::new("an alias is followed into another zone that is loaded (RFC 1034 4.3.2 step 3a)", |case| {
+            case.resolved.as_ref() == Some(case.waypost)
+        }),
+    ]
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use super::name::Name;
 
 const TYPE_NS: u16 = 2;
+const TYPE_CNAME: u16 = 5;
 const TYPE_OPT: u16 = 41;
 
 /// Most compression pointers that a name goes through.
@@ -29,10 +30,38 @@ pub(super) struct Answer {
     pub(super) glue: Sets,
 }
 
+impl Answer {
+    /// Whether it has no records.
+    pub(super) fn is_empty(&self) -> bool {
+        self.answer.is_empty() && self.authority.is_empty() && self.glue.is_empty()
+    }
+
+    /// Where the aliases of the answer section lead from `name`.
+    pub(super) fn end_of_chain(&self, name: &Name) -> Name {
+        let mut end = name.clone();
+        let aliases = || self.answer.iter().filter(|((_, rtype, ..), _)| *rtype == TYPE_CNAME);
+        for _ in aliases() {
+            let alias = aliases().find(|((owner, ..), _)| *owner == end);
+            let Some(target) = alias.and_then(|(_, data)| data.first()) else { break };
+            end = Name(target.clone());
+        }
+        end
+    }
+
+    /// This answer's alias chain, with what `rest` says of its end.
+    pub(super) fn and_then(self, rest: Self) -> Self {
+        let mut answer = self.answer;
+        answer.extend(rest.answer);
+        Self { answer, authoritative: self.authoritative, opt: self.opt, ..rest }
+    }
+}
+
 /// A decoded message.
 pub(super) struct Decoded {
     pub(super) truncated: bool,
-    /// Whether the question came back as it was sent, letter case included.
+    /// Whether some record stands there twice.
+    pub(super) repeats: bool,
+    /// The question, letter case kept.
     pub(super) question: Vec<u8>,
     pub(super) answer: Answer,
 }
@@ -49,15 +78,15 @@ impl Decoded {
             reader.take(4)?;
         }
         let question = bytes.get(12..reader.at)?.to_vec();
-        let (mut upper_rcode, mut opt) = (0, false);
+        let (mut upper_rcode, mut opt, mut repeats) = (0, false, false);
         let mut sections = [Sets::new(), Sets::new(), Sets::new()];
         for (sets, count) in sections.iter_mut().zip([answers, authorities, additionals]) {
             for _ in 0..count {
                 let record = reader.record()?;
                 if record.key.1 == TYPE_OPT {
                     (upper_rcode, opt) = ((record.key.3 >> 24) as u16, true);
-                } else if !sets.entry(record.key).or_default().insert(record.data) {
-                    return None; // twice the same record
+                } else {
+                    repeats |= !sets.entry(record.key).or_default().insert(record.data);
                 }
             }
         }
@@ -66,7 +95,8 @@ impl Decoded {
         let rcode = upper_rcode << 4 | u16::from(low & 15);
         let authoritative = flags & 4 != 0;
         let answer = Answer { rcode, authoritative, opt, answer, authority, glue };
-        (reader.at == bytes.len()).then_some(Self { truncated: flags & 2 != 0, question, answer })
+        let truncated = flags & 2 != 0;
+        (reader.at == bytes.len()).then_some(Self { truncated, repeats, question, answer })
     }
 }
 

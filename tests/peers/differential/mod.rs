@@ -40,6 +40,8 @@ const SEED: u64 = 9;
 const WINDOW: usize = 64;
 /// Threads that ask.
 const THREADS: usize = 2;
+/// Aliases that a client follows by itself.
+const MAX_ALIASES: usize = 16;
 /// Cases of each kind of difference that a failure shows.
 const SHOWN: usize = 3;
 
@@ -49,6 +51,8 @@ pub(super) struct Case<'a> {
     waypost: &'a Answer,
     nsd: &'a Answer,
     knot: &'a Answer,
+    /// What Knot says to a client that asks it for the rest of each alias chain that it leaves unfinished.
+    resolved: Option<Answer>,
 }
 
 impl Case<'_> {
@@ -155,28 +159,34 @@ fn compare(
         clients.iter().for_each(|client| client.send(&wire));
         let [waypost, nsd, knot] = clients.each_mut().map(|client| client.receive(&wire));
         for (((query, waypost), nsd), knot) in batch.iter().zip(waypost).zip(nsd).zip(knot) {
-            judge(query, [waypost, nsd, knot], accepted, &mut findings);
+            judge(query, [waypost, nsd, knot], accepted, &mut clients[2], &mut findings);
         }
     }
     findings
 }
 
-fn judge(query: &Query, replies: [Option<Reply>; 3], accepted: &[Accepted], findings: &mut Findings) {
+fn judge(
+    query: &Query,
+    replies: [Option<Reply>; 3],
+    accepted: &[Accepted],
+    knot_client: &mut Client,
+    findings: &mut Findings,
+) {
     let [Some(waypost), Some(nsd), Some(knot)] = &replies else {
         let missing = replies.map(|reply| reply.is_none());
         findings.add(format!("no answer from [Waypost, NSD, Knot]: {missing:?}"), || format!("{query}"));
         return;
     };
-    if let Some(wrong) = wrong_size(query, waypost) {
+    if let Some(wrong) = wrong_form(query, waypost) {
         findings.add(wrong.to_owned(), || format!("{query}\n{}", waypost.decoded.answer));
     }
-    let case = Case {
-        query,
-        waypost: &waypost.decoded.answer,
-        nsd: &nsd.decoded.answer,
-        knot: &knot.decoded.answer,
-    };
-    if case.agrees() || accepted.iter().any(|entry| entry.explains(&case)) {
+    let [waypost, nsd, knot] = [waypost, nsd, knot].map(|reply| &reply.decoded.answer);
+    let mut case = Case { query, waypost, nsd, knot, resolved: None };
+    if case.agrees() {
+        return;
+    }
+    case.resolved = resolve(query, knot, knot_client);
+    if accepted.iter().any(|entry| entry.explains(&case)) {
         return;
     }
     let Case { waypost, nsd, knot, .. } = case;
@@ -186,16 +196,36 @@ fn judge(query: &Query, replies: [Option<Reply>; 3], accepted: &[Accepted], find
     findings.add(kind, || format!("{query}\n  Waypost {waypost}  NSD     {nsd}  Knot    {knot}"));
 }
 
+/// Goes on, as a resolver would, where Knot's answer ends in an alias: Knot follows none into another zone.
+fn resolve(query: &Query, knot: &Answer, client: &mut Client) -> Option<Answer> {
+    let mut resolved = knot.clone();
+    let mut end = query.name.lower();
+    for _ in 0..MAX_ALIASES {
+        let next = resolved.end_of_chain(&end);
+        if next == end {
+            return Some(resolved);
+        }
+        end = next;
+        let rest = [Query { name: end.clone(), ..query.clone() }.to_wire(0)];
+        client.send(&rest);
+        let rest = client.receive(&rest).pop()??.decoded.answer;
+        resolved = resolved.and_then(rest);
+    }
+    None
+}
+
 /// An answer over UDP keeps to the client's size and the server's own, says so when that left something out, and only
 /// then.
-fn wrong_size(query: &Query, waypost: &Reply) -> Option<&'static str> {
+fn wrong_form(query: &Query, waypost: &Reply) -> Option<&'static str> {
     let limit = query.udp_limit(MAX_UDP_SIZE);
     if waypost.udp_len > limit {
         Some("Waypost's answer is longer than it may be")
     } else if waypost.truncated && waypost.len <= limit {
         Some("Waypost truncates what fits")
-    } else if !waypost.decoded.question.starts_with(&query.name.0) {
+    } else if waypost.decoded.question != query.question() {
         Some("Waypost does not echo the question")
+    } else if waypost.decoded.repeats {
+        Some("Waypost repeats a record")
     } else {
         None
     }

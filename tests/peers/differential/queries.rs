@@ -72,15 +72,18 @@ impl Query {
         let mut bytes = id.to_be_bytes().to_vec();
         let flags = u8::from(self.recursion_desired);
         bytes.extend([flags, 0, 0, 1, 0, 0, 0, 0, 0, u8::from(self.edns.is_some())]);
-        bytes.extend(&self.name.0);
-        bytes.extend(self.qtype.to_be_bytes());
-        bytes.extend(self.qclass.to_be_bytes());
+        bytes.extend(self.question());
         if let Some(edns) = self.edns {
             bytes.extend([0, 0, 41]);
             bytes.extend(edns.payload.to_be_bytes());
             bytes.extend([0, edns.version, u8::from(edns.dnssec_ok) << 7, 0, 0, 0]);
         }
         bytes
+    }
+
+    /// The question section.
+    pub(super) fn question(&self) -> Vec<u8> {
+        [&self.name.0[..], &self.qtype.to_be_bytes(), &self.qclass.to_be_bytes()].concat()
     }
 
     /// Largest answer over UDP, in bytes, when the server itself stops at `max` (RFC 6891 6.2.3).
