@@ -16,6 +16,7 @@ use super::{Query, View};
 /// resolver asks for the rest, or finds the loop itself.
 pub const MAX_ALIASES: usize = 16;
 
+const TYPE_DNAME: u16 = 39;
 const TYPE_DS: u16 = 43;
 const TYPE_IXFR: u16 = 251;
 const TYPE_AXFR: u16 = 252;
@@ -105,7 +106,7 @@ impl<'v> Lookup<'v, '_, '_, '_> {
         }
     }
 
-    fn at_node(&mut self, zone: &Zone, node: &Node, name: &[u8], at: usize) -> Result<Step, Full> {
+    fn at_node(&mut self, zone: &Zone, node: &'v Node, name: &[u8], at: usize) -> Result<Step, Full> {
         let view = self.view;
         self.reply.authoritative = true;
         if self.qtype == TYPE_DS && name.len() == zone.apex.len() {
@@ -137,8 +138,10 @@ impl<'v> Lookup<'v, '_, '_, '_> {
         self.negative(zone, name, at)
     }
 
-    fn data(&mut self, rrset: &Rrset, at: usize) -> Result<Step, Full> {
-        self.reply.put_rrset(rrset, at)?;
+    fn data(&mut self, rrset: &'v Rrset, at: usize) -> Result<Step, Full> {
+        if self.qtype != TYPE_DNAME || self.is_first(rrset) {
+            self.reply.put_rrset(rrset, at)?;
+        }
         // Helpful, not needed: left out when it does not fit, without a word (RFC 2181 9).
         if self.reply.put(&rrset.additional).is_ok() {
             self.reply.count(Section::Additional, rrset.additional_count);

@@ -136,6 +136,9 @@ fn a_dname_that_a_chain_meets_again_stands_in_the_answer_once() {
         ]
     );
     assert!(answers[0].starts_with("up.back 300 DNAME "), "{answers:?}");
+    let answers = ask("round.up.back", DNAME).answers();
+    let types: Vec<&str> = answers.iter().filter_map(|text| text.split(' ').nth(2)).collect();
+    assert_eq!(types, ["DNAME", "CNAME", "CNAME"], "as redirection and as what was asked for");
 }
 
 #[test]

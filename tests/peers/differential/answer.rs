@@ -36,6 +36,11 @@ impl Answer {
         self.answer.is_empty() && self.authority.is_empty() && self.glue.is_empty()
     }
 
+    /// Number of aliases in the answer section.
+    pub(super) fn aliases(&self) -> usize {
+        self.answer.keys().filter(|(_, rtype, ..)| *rtype == TYPE_CNAME).count()
+    }
+
     /// Where the aliases of the answer section lead from `name`.
     pub(super) fn end_of_chain(&self, name: &Name) -> Name {
         let mut end = name.clone();
@@ -159,11 +164,11 @@ impl<'a> Reader<'a> {
         let (rtype, class) = (self.number()?, self.number()?);
         let ttl_s = u32::from(self.number()?) << 16 | u32::from(self.number()?);
         let end = usize::from(self.number()?) + self.at;
-        // Only where names may be compressed, and in DNAME, SRV and SVCB, whose targets' letter case says nothing.
+        // Types whose names may be compressed, and DNAME and SRV; of SVCB letter case counts (RFC 4034 6.2).
         let (before, names) = match rtype {
             2 | 5 | 12 | 39 => (0, 1),
             6 => (0, 2),
-            15 | 64 | 65 => (2, 1),
+            15 => (2, 1),
             33 => (6, 1),
             _ => (0, 0),
         };

@@ -24,6 +24,7 @@ use std::net::Ipv4Addr;
 use self::accepted::Accepted;
 use self::answer::Answer;
 use self::ask::{Client, Reply};
+use self::name::Name;
 use self::queries::Query;
 use self::random::Random;
 use self::zones::World;
@@ -40,6 +41,12 @@ const SEED: u64 = 9;
 const WINDOW: usize = 64;
 /// Threads that ask.
 const THREADS: usize = 2;
+const TYPE_RRSIG: u16 = 46;
+const TYPE_NSEC: u16 = 47;
+/// A type that no zone here has.
+const UNASSIGNED_TYPE: u16 = 65_281;
+const NOTIMP: u16 = 4;
+
 /// Aliases that a client follows by itself.
 const MAX_ALIASES: usize = 16;
 /// Cases of each kind of difference that a failure shows.
@@ -48,10 +55,11 @@ const SHOWN: usize = 3;
 /// One query with the three answers to it.
 pub(super) struct Case<'a> {
     query: &'a Query,
+    world: &'a World,
     waypost: &'a Answer,
     nsd: &'a Answer,
     knot: &'a Answer,
-    /// What Knot says to a client that asks it for the rest of each alias chain that it leaves unfinished.
+    /// What Knot says to a client that asks it as often as it takes; see [`resolve`].
     resolved: Option<Answer>,
 }
 
@@ -159,13 +167,14 @@ fn compare(
         clients.iter().for_each(|client| client.send(&wire));
         let [waypost, nsd, knot] = clients.each_mut().map(|client| client.receive(&wire));
         for (((query, waypost), nsd), knot) in batch.iter().zip(waypost).zip(nsd).zip(knot) {
-            judge(query, [waypost, nsd, knot], accepted, &mut clients[2], &mut findings);
+            judge(world, query, [waypost, nsd, knot], accepted, &mut clients[2], &mut findings);
         }
     }
     findings
 }
 
 fn judge(
+    world: &World,
     query: &Query,
     replies: [Option<Reply>; 3],
     accepted: &[Accepted],
@@ -181,7 +190,7 @@ fn judge(
         findings.add(wrong.to_owned(), || format!("{query}\n{}", waypost.decoded.answer));
     }
     let [waypost, nsd, knot] = [waypost, nsd, knot].map(|reply| &reply.decoded.answer);
-    let mut case = Case { query, waypost, nsd, knot, resolved: None };
+    let mut case = Case { query, world, waypost, nsd, knot, resolved: None };
     if case.agrees() {
         return;
     }
@@ -189,29 +198,41 @@ fn judge(
     if accepted.iter().any(|entry| entry.explains(&case)) {
         return;
     }
-    let Case { waypost, nsd, knot, .. } = case;
+    let rest = case.resolved.map_or(String::new(), |rest| format!("\n  Knot, as often as it takes: {rest}"));
     let peers = if nsd == knot { "who agree" } else { "who differ" };
     let kind =
         format!("{} from NSD, {} from Knot, {peers}", differing(waypost, nsd), differing(waypost, knot));
-    findings.add(kind, || format!("{query}\n  Waypost {waypost}  NSD     {nsd}  Knot    {knot}"));
+    findings.add(kind, || format!("{query}\n  Waypost {waypost}  NSD     {nsd}  Knot    {knot}{rest}"));
 }
 
-/// Goes on, as a resolver would, where Knot's answer ends in an alias: Knot follows none into another zone.
+/// What Knot says where it treats no type specially and leaves no alias unfinished: asked for an unassigned type in
+/// place of one that it knows better, and, as a resolver would, for the end of each chain, which it follows into no
+/// other zone.
 fn resolve(query: &Query, knot: &Answer, client: &mut Client) -> Option<Answer> {
-    let mut resolved = knot.clone();
     let mut end = query.name.lower();
+    let is_special = is_special_to_knot(query.qtype, knot);
+    let qtype = if is_special { UNASSIGNED_TYPE } else { query.qtype };
+    let mut ask = |name: &Name| {
+        let query = [Query { name: name.clone(), qtype, ..query.clone() }.to_wire(0)];
+        client.send(&query);
+        Some(client.receive(&query).pop()??.decoded.answer)
+    };
+    let mut resolved = if is_special { ask(&end)? } else { knot.clone() };
     for _ in 0..MAX_ALIASES {
         let next = resolved.end_of_chain(&end);
         if next == end {
             return Some(resolved);
         }
         end = next;
-        let rest = [Query { name: end.clone(), ..query.clone() }.to_wire(0)];
-        client.send(&rest);
-        let rest = client.receive(&rest).pop()??.decoded.answer;
-        resolved = resolved.and_then(rest);
+        resolved = resolved.and_then(ask(&end)?);
     }
     None
+}
+
+/// Types that Knot does not answer as it answers others: some it does not implement; RRSIG and NSEC it takes for data
+/// that an alias has beside itself, which no unsigned zone has.
+fn is_special_to_knot(qtype: u16, knot: &Answer) -> bool {
+    matches!(qtype, TYPE_RRSIG | TYPE_NSEC) || knot.rcode == NOTIMP
 }
 
 /// An answer over UDP keeps to the client's size and the server's own, says so when that left something out, and only

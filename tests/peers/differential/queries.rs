@@ -9,7 +9,7 @@ use super::zones::World;
 const CLASS_IN: u16 = 1;
 
 /// Types asked for, by how often.
-const TYPES: [(usize, u16); 22] = [
+const TYPES: [(usize, u16); 29] = [
     (200, 1),     // A
     (100, 28),    // AAAA
     (80, 2),      // NS
@@ -32,6 +32,13 @@ const TYPES: [(usize, u16); 22] = [
     (4, 47),      // NSEC
     (4, 0),       // reserved
     (4, 65_535),  // reserved
+    (1, 41),      // OPT
+    (1, 249),     // TKEY
+    (1, 250),     // TSIG
+    (2, 251),     // IXFR
+    (2, 252),     // AXFR
+    (1, 253),     // MAILB
+    (1, 254),     // MAILA
 ];
 
 /// A query's EDNS.

@@ -35,6 +35,8 @@ pub(super) struct World {
     pub(super) dnames: Vec<Name>,
     /// Delegated names.
     pub(super) cuts: Vec<Name>,
+    /// Wildcards below delegated names.
+    pub(super) occluded_wildcards: BTreeSet<Name>,
 }
 
 impl World {
@@ -55,6 +57,7 @@ impl World {
             names: Vec::new(),
             dnames: Vec::new(),
             cuts: Vec::new(),
+            occluded_wildcards: BTreeSet::new(),
         };
         let mut names = BTreeSet::new();
         for apex in &apexes {
@@ -63,10 +66,25 @@ impl World {
             world.zones.push(zone.text(random));
             world.dnames.extend(zone.dnames());
             world.cuts.extend(zone.cuts.iter().cloned());
+            world.occluded_wildcards.extend(zone.occluded_wildcards());
             names.extend(zone.mentioned);
         }
         world.names = names.into_iter().collect();
         world
+    }
+}
+
+impl World {
+    /// Whether a wildcard below some cut would stand in for this name, were it not below a cut.
+    pub(super) fn has_occluded_wildcard_for(&self, name: &Name) -> bool {
+        let mut above = name.parent();
+        while let Some(at) = above {
+            if at.child(b"*").is_some_and(|wildcard| self.occluded_wildcards.contains(&wildcard)) {
+                return true;
+            }
+            above = at.parent();
+        }
+        false
     }
 }
 
@@ -90,16 +108,23 @@ impl<'w> Draft<'w> {
     fn draw(random: &mut Random, apex: &'w Name, inner: Option<&Name>, apexes: &'w [Name]) -> Self {
         let mut zone =
             Self { apex, apexes, sets: BTreeMap::new(), cuts: BTreeSet::new(), mentioned: BTreeSet::new() };
-        zone.apex_records(random);
-        if inner.is_none() && random.chance(15) {
-            // Everything below goes elsewhere.
+        zone.soa(random);
+        // Zones of which everything below the apex goes elsewhere; one of them goes into itself, ever deeper.
+        let deeper = *apex == apexes[1];
+        if deeper {
+            zone.put(random, apex, "DNAME", apex.child(b"b").unwrap().written());
+        } else if inner.is_none() && random.chance(8) {
             zone.add(random, apex, "DNAME");
-            if zone.has(apex, "DNAME") {
-                return zone;
-            }
+        }
+        zone.apex_records(random);
+        if zone.has(apex, "DNAME") {
+            return zone;
         }
         if let Some(inner) = inner {
             zone.cut(random, inner);
+        }
+        if *apex == apexes[2] {
+            zone.occluded_wildcard(random);
         }
         let size = 25 + random.below(60);
         for _ in 0..size {
@@ -111,16 +136,20 @@ impl<'w> Draft<'w> {
         zone
     }
 
-    fn apex_records(&mut self, random: &mut Random) {
+    fn soa(&mut self, random: &mut Random) {
         let apex = self.apex;
         let numbers = [600, 300, 86_400, *random.pick(&[5, 60, 300, 7200])];
         let numbers = numbers.map(|number| number.to_string()).join(" ");
         let soa = format!("ns1.{0} Host\\.Master.{0} {1} {numbers}", apex.written(), random.below(1 << 30));
         self.put(random, apex, "SOA", soa);
+    }
+
+    fn apex_records(&mut self, random: &mut Random) {
+        let apex = self.apex;
         let ns = apex.child(b"ns1").unwrap();
         if random.chance(60) {
             self.put(random, apex, "NS", ns.written());
-            self.add(random, &ns, "A");
+            self.add(random, &ns, "A"); // not below a DNAME
         } else {
             self.put(random, apex, "NS", "ns.outside.example.".to_owned());
         }
@@ -220,6 +249,14 @@ impl<'w> Draft<'w> {
         }
     }
 
+    /// A delegation to a name server for which only a wildcard below the cut has an address.
+    fn occluded_wildcard(&mut self, random: &mut Random) {
+        let cut = self.apex.child(b"wild").unwrap();
+        self.cuts.insert(cut.clone());
+        self.put(random, &cut, "NS", cut.child(b"ns").unwrap().written());
+        self.add(random, &cut.child(b"*").unwrap(), "A");
+    }
+
     /// Names as long as names can be.
     fn long_names(&mut self, random: &mut Random) {
         let mut name = self.apex.clone();
@@ -246,7 +283,7 @@ impl<'w> Draft<'w> {
     fn put(&mut self, random: &mut Random, owner: &Name, rtype: &'static str, data: String) {
         let alias = self.has(owner, "CNAME") || (rtype == "CNAME" && self.sets.contains_key(owner));
         let crowded = rtype == "DNAME"
-            && (self.is_inner()
+            && (self.is_shared(owner)
                 || self.has(owner, rtype)
                 || self.sets.keys().any(|there| there.is_below(owner)));
         if alias || crowded || !self.is_free(owner) {
@@ -263,10 +300,10 @@ impl<'w> Draft<'w> {
         set.data.insert(data);
     }
 
-    /// Whether the zone lies inside another one. NSD keeps the names of all zones in one tree: it takes the outer zone's
-    /// data for data below a DNAME of the inner one, and refuses it.
-    fn is_inner(&self) -> bool {
-        self.apexes.iter().any(|apex| self.apex.is_below(apex))
+    /// Whether the name lies in another zone too. NSD keeps the names of all zones in one tree: it takes one zone's data
+    /// for data below a DNAME of the other, and refuses it.
+    fn is_shared(&self, name: &Name) -> bool {
+        self.apexes.iter().any(|apex| apex != self.apex && name.is_at_or_below(apex))
     }
 
     /// Whether no DNAME stands above (RFC 6672 2.4).
@@ -291,6 +328,11 @@ impl<'w> Draft<'w> {
 
     pub(super) fn dnames(&self) -> Vec<Name> {
         self.sets.keys().filter(|name| self.has(name, "DNAME")).cloned().collect()
+    }
+
+    fn occluded_wildcards(&self) -> impl Iterator<Item = Name> {
+        let is_occluded = |name: &&Name| self.cuts.iter().any(|cut| name.is_below(cut));
+        self.sets.keys().filter(|name| name.is_wildcard()).filter(is_occluded).cloned()
     }
 
     /// The master file, the SOA record first, owners in any letter case.
