@@ -7,6 +7,14 @@ use waypost::dns::lookup::MAX_ALIASES;
 use super::answer::Answer;
 use super::{Case, is_special_to_knot};
 
+const TYPE_HINFO: u16 = 13;
+const TYPE_IXFR: u16 = 251;
+const TYPE_AXFR: u16 = 252;
+const TYPE_ANY: u16 = 255;
+const CLASS_ANY: u16 = 255;
+const REFUSED: u16 = 5;
+const YXDOMAIN: u16 = 6;
+
 /// An accepted difference.
 pub(super) struct Accepted {
     /// What is different, and by which section of which RFC.
@@ -35,14 +43,6 @@ impl Accepted {
         self.used.load(Ordering::Relaxed)
     }
 }
-
-const TYPE_HINFO: u16 = 13;
-const TYPE_IXFR: u16 = 251;
-const TYPE_AXFR: u16 = 252;
-const TYPE_ANY: u16 = 255;
-const CLASS_ANY: u16 = 255;
-const REFUSED: u16 = 5;
-const YXDOMAIN: u16 = 6;
 
 /// The whole list.
 pub(super) fn list() -> Vec<Accepted> {

@@ -66,9 +66,16 @@ impl Query {
             dnssec_ok: random.chance(40),
             version: u8::from(random.chance(1)),
         });
+        let (name, qtype) = if random.chance(40) {
+            draw_set(random, world)
+        } else if random.chance(1) {
+            (draw_name(random, world), random.below(65_536) as u16)
+        } else {
+            (draw_name(random, world), random.weighted(&TYPES))
+        };
         Self {
-            name: draw_name(random, world).in_any_case(random),
-            qtype: if random.chance(1) { random.below(65_536) as u16 } else { random.weighted(&TYPES) },
+            name: name.in_any_case(random),
+            qtype,
             qclass: random.weighted(&[(985, CLASS_IN), (5, 3), (3, 4), (3, 254), (2, 255), (2, 77)]),
             recursion_desired: random.chance(50),
             edns,
@@ -97,6 +104,19 @@ impl Query {
     pub(super) fn udp_limit(&self, max: u16) -> usize {
         self.edns.map_or(512, |edns| edns.payload.clamp(512, max)).into()
     }
+}
+
+/// Name and type of data that is there, be it by a wildcard.
+fn draw_set(random: &mut Random, world: &World) -> (Name, u16) {
+    let (owner, rtype) = random.pick(&world.sets).clone();
+    let mut name = owner.clone();
+    if owner.is_wildcard() && random.chance(80) {
+        name = owner.parent().unwrap_or(owner);
+        for _ in 0..1 + random.below(2) {
+            name = name.child(&draw_label(random)).unwrap_or(name);
+        }
+    }
+    (name, rtype)
 }
 
 /// A name that is there, or one in its neighbourhood.

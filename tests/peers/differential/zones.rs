@@ -31,6 +31,8 @@ pub(super) struct World {
     pub(super) apexes: Vec<Name>,
     /// Owners and targets, each once.
     pub(super) names: Vec<Name>,
+    /// RRsets, by owner and type.
+    pub(super) sets: Vec<(Name, u16)>,
     /// Owners of DNAME records.
     pub(super) dnames: Vec<Name>,
     /// Delegated names.
@@ -55,6 +57,7 @@ impl World {
             zones: Vec::new(),
             apexes: apexes.clone(),
             names: Vec::new(),
+            sets: Vec::new(),
             dnames: Vec::new(),
             cuts: Vec::new(),
             occluded_wildcards: BTreeSet::new(),
@@ -64,6 +67,9 @@ impl World {
             let inner = children.iter().find(|(outer, _)| outer == apex).map(|(_, inner)| inner);
             let zone = Draft::draw(random, apex, inner, &apexes);
             world.zones.push(zone.text(random));
+            for (owner, sets) in &zone.sets {
+                world.sets.extend(sets.keys().map(|rtype| (owner.clone(), type_number(rtype))));
+            }
             world.dnames.extend(zone.dnames());
             world.cuts.extend(zone.cuts.iter().cloned());
             world.occluded_wildcards.extend(zone.occluded_wildcards());
@@ -350,5 +356,25 @@ impl<'w> Draft<'w> {
         }
         let apex = self.apex.written();
         ZoneText { apex: apex.trim_end_matches('.').to_owned(), text: soa + &rest }
+    }
+}
+
+fn type_number(rtype: &str) -> u16 {
+    match rtype {
+        "A" => 1,
+        "NS" => 2,
+        "CNAME" => 5,
+        "SOA" => 6,
+        "PTR" => 12,
+        "MX" => 15,
+        "TXT" => 16,
+        "AAAA" => 28,
+        "SRV" => 33,
+        "DNAME" => 39,
+        "DS" => 43,
+        "SVCB" => 64,
+        "HTTPS" => 65,
+        "CAA" => 257,
+        other => other.trim_start_matches("TYPE").parse().expect("the generic form of a type"),
     }
 }
