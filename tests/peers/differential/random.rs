@@ -19,7 +19,7 @@ impl Random {
 
     /// A number below `bound`, which is not 0.
     pub(super) const fn below(&mut self, bound: usize) -> usize {
-        ((self.next() >> 32) * bound as u64 >> 32) as usize
+        (((self.next() >> 32) * bound as u64) >> 32) as usize
     }
 
     /// True in `percent` of 100 draws.

@@ -229,7 +229,7 @@ impl<'w> Draft<'w> {
         self.cuts.insert(name.clone());
         for _ in 0..1 + random.below(3) {
             let server = match random.below(5) {
-                0 | 1 => name.child(*random.pick::<&[u8]>(&SERVER_LABELS)),
+                0 | 1 => name.child(random.pick::<&[u8]>(&SERVER_LABELS)),
                 2 => Some(name.clone()),
                 3 => Some((*random.pick(&self.cuts.iter().collect::<Vec<_>>())).clone())
                     .and_then(|sibling| sibling.child(b"ns1")),
