@@ -98,7 +98,8 @@ impl Search<'_> {
             reply.answers.iter().filter_map(|record| record.name_server().map(str::to_owned)).collect();
         let mut zone = Zone { name: name.to_owned(), apex, ..Zone::default() };
         if !self.args.node_only && name != "." {
-            zone.parent = match views(&self.network, &self.resolver, self.args.parent, name) {
+            zone.parent = match views(&self.network, &self.resolver, (self.args.parent, self.args.port), name)
+            {
                 Ok(views) => Parent::Asked(views),
                 Err(why) => Parent::NotFound(why.0),
             };
@@ -146,7 +147,9 @@ impl Search<'_> {
         let Some((&first, others)) = zones.split_first() else { return server };
         let soa = |zone: &str| Question::new(zone, Rtype::SOA, Manner::Plain);
         server.asked = self.ask_all(addr, vec![(Proto::Udp, soa(first)), (Proto::Tcp, soa(first))]);
-        if server.asked.iter().any(|asked| asked.proto == Proto::Udp && asked.got.is_err()) {
+        // Of one that does not serve the zone there is nothing more to learn.
+        let serves = |asked: &Asked| asked.got.as_ref().is_ok_and(|reply| reply.authoritative);
+        if !server.asked.iter().any(|asked| asked.proto == Proto::Udp && serves(asked)) {
             return server;
         }
         let service = self.service_in(zones);

@@ -10,8 +10,8 @@ use super::exchange::{Network, at_once};
 use super::facts::{NOERROR, NXDOMAIN, View};
 use super::message::{Manner, Question, Reply, folded};
 
-/// The port of name servers and resolvers.
-pub(super) const DNS_PORT: u16 = 53;
+/// The port of resolvers.
+const DNS_PORT: u16 = 53;
 
 /// Where the system's resolvers are listed.
 const RESOLV_CONF: &str = "/etc/resolv.conf";
@@ -65,18 +65,18 @@ impl Resolver {
 #[derive(Debug)]
 pub(super) struct Unresolved(pub(super) String);
 
-/// Asks the parent's servers for a zone's NS and DS.
+/// Asks the parent's servers for a zone's NS and DS: the one that was named, or those that a resolver finds, at `port`.
 ///
 /// Errors: the resolver could not say who they are.
 pub(super) fn views(
     network: &Network,
     resolver: &Resolver,
-    named: Option<SocketAddr>,
+    (named, port): (Option<SocketAddr>, u16),
     zone: &str,
 ) -> Result<Vec<View>, Unresolved> {
     let (parent, servers) = match named {
         Some(server) => (String::new(), vec![server]),
-        None => servers_above(network, resolver, zone)?,
+        None => servers_above(network, resolver, port, zone)?,
     };
     Ok(at_once(&servers, |&server| {
         let ask = |rtype| network.ask_whole(server, &Question::new(zone, rtype, Manner::Plain));
@@ -91,6 +91,7 @@ pub(super) fn views(
 fn servers_above(
     network: &Network,
     resolver: &Resolver,
+    port: u16,
     zone: &str,
 ) -> Result<(String, Vec<SocketAddr>), Unresolved> {
     let name = Name::vec_from_str(zone).map_err(|_| Unresolved(format!("`{zone}` is no name")))?;
@@ -112,7 +113,7 @@ fn servers_above(
         if addresses.is_empty() {
             return Err(Unresolved(format!("no address is known for {}'s name servers", parent)));
         }
-        let servers = addresses.into_iter().map(|address| SocketAddr::new(address, DNS_PORT)).collect();
+        let servers = addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect();
         return Ok((parent, servers));
     }
     Err(Unresolved("the resolver knows no zone above it".to_owned()))

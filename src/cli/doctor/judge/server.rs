@@ -49,9 +49,15 @@ impl Judged<'_> {
         self.server.names.is_empty()
     }
 
+    /// Whether nothing at all comes over that.
+    fn is_silent_over(&self, proto: Proto) -> bool {
+        self.server.asked.iter().filter(|asked| asked.proto == proto).all(|asked| asked.got.is_err())
+    }
+
     fn udp_trouble(&self, trouble: &Trouble, findings: &mut Findings) {
         let port = self.server.addr.port();
-        let text = format!("over UDP it {}", trouble.text());
+        let over = if self.is_silent_over(Proto::Tcp) { "UDP and TCP" } else { "UDP" };
+        let text = format!("over {over} it {}", trouble.text());
         if self.is_node() {
             let fix = "start it: `waypost serve`, or `systemctl start waypost`; when it runs, its log says \
                        whether it listens here";
@@ -69,8 +75,8 @@ impl Judged<'_> {
     }
 
     fn tcp_trouble(&self, trouble: &Trouble, findings: &mut Findings) {
-        // What has no route for one has none for the other, and is told once.
-        if *trouble == Trouble::NoRoute {
+        // What fails for both is told once.
+        if self.is_silent_over(Proto::Udp) {
             return;
         }
         let port = self.server.addr.port();
