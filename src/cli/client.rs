@@ -160,7 +160,7 @@ fn listen_in(text: &str) -> Option<SocketAddr> {
 }
 
 /// A wildcard is reached over loopback.
-fn reachable(listen: SocketAddr) -> SocketAddr {
+pub(super) fn reachable(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

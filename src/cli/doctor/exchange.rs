@@ -95,12 +95,13 @@ impl Network {
         let mut last = Trouble::Silent;
         for _ in 0..TRIES {
             let Some(patience) = self.patience() else { break };
+            let deadline = self.clock.elapsed() + patience;
             let Some(query) = question.bytes(random_id()) else {
                 return Err(Trouble::Here(format!("`{}` is no name", question.name)));
             };
             let answer = match proto {
-                Proto::Udp => self.over_udp(server, &query),
-                Proto::Tcp => over_tcp(server, &query, patience),
+                Proto::Udp => self.over_udp(server, &query, deadline),
+                Proto::Tcp => self.over_tcp(server, &query, deadline),
             };
             match answer {
                 Ok(reply) => return Ok(reply),
@@ -126,9 +127,9 @@ impl Network {
             .map(|left| left.min(PATIENCE))
     }
 
-    fn over_udp(&self, server: SocketAddr, query: &[u8]) -> Answer {
+    fn over_udp(&self, server: SocketAddr, query: &[u8], deadline: Duration) -> Answer {
         let mut bytes = [0; 4096];
-        let asked = || -> io::Result<UdpSocket> {
+        let mut exchange = || -> io::Result<Reply> {
             let socket = match server {
                 SocketAddr::V4(_) => UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?,
                 SocketAddr::V6(_) => UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0))?,
@@ -136,41 +137,53 @@ impl Network {
             // Connected, so that a closed port is told, and nobody else's datagrams come in.
             socket.connect(server)?;
             socket.send(query)?;
-            Ok(socket)
-        };
-        let socket = asked().map_err(|error| Trouble::of(&error))?;
-        let deadline = self.clock.elapsed() + PATIENCE.min(WHOLE_RUN.saturating_sub(self.clock.elapsed()));
-        loop {
-            let left = deadline.saturating_sub(self.clock.elapsed());
-            if left < LEAST {
-                return Err(Trouble::Silent);
+            loop {
+                socket.set_read_timeout(Some(self.left(deadline)?))?;
+                let length = socket.recv(&mut bytes)?;
+                // What is no answer to this query, such as a late one to the try before, is not waited for less.
+                if let Some(reply) = Reply::read(bytes.get(..length).unwrap_or_default(), query) {
+                    return Ok(reply);
+                }
             }
-            socket.set_read_timeout(Some(left)).map_err(|error| Trouble::of(&error))?;
-            let length = socket.recv(&mut bytes).map_err(|error| Trouble::of(&error))?;
-            // A late answer to the try before has another id.
-            if let Some(reply) = Reply::read(bytes.get(..length).unwrap_or_default(), query) {
-                return Ok(reply);
+        };
+        exchange().map_err(|error| Trouble::of(&error))
+    }
+
+    fn over_tcp(&self, server: SocketAddr, query: &[u8], deadline: Duration) -> Answer {
+        let exchange = || -> io::Result<Vec<u8>> {
+            let mut stream = TcpStream::connect_timeout(&server, self.left(deadline)?)?;
+            stream.set_write_timeout(Some(self.left(deadline)?))?;
+            let mut framed = (query.len() as u16).to_be_bytes().to_vec();
+            framed.extend_from_slice(query);
+            stream.write_all(&framed)?;
+            let mut length = [0; 2];
+            self.fill(&mut stream, &mut length, deadline)?;
+            let mut bytes = vec![0; usize::from(u16::from_be_bytes(length))];
+            self.fill(&mut stream, &mut bytes, deadline)?;
+            Ok(bytes)
+        };
+        let bytes = exchange().map_err(|error| Trouble::of(&error))?;
+        Reply::read(&bytes, query).ok_or(Trouble::Broken)
+    }
+
+    /// Reads as many bytes as there is room for. The deadline is for all of them: a server that sends one a second must
+    /// not hold the run.
+    fn fill(&self, stream: &mut TcpStream, mut room: &mut [u8], deadline: Duration) -> io::Result<()> {
+        while !room.is_empty() {
+            stream.set_read_timeout(Some(self.left(deadline)?))?;
+            match stream.read(room)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                read => room = room.get_mut(read..).unwrap_or_default(),
             }
         }
+        Ok(())
     }
-}
 
-fn over_tcp(server: SocketAddr, query: &[u8], patience: Duration) -> Answer {
-    let exchange = || -> io::Result<Vec<u8>> {
-        let mut stream = TcpStream::connect_timeout(&server, patience)?;
-        stream.set_read_timeout(Some(patience))?;
-        stream.set_write_timeout(Some(patience))?;
-        let mut framed = (query.len() as u16).to_be_bytes().to_vec();
-        framed.extend_from_slice(query);
-        stream.write_all(&framed)?;
-        let mut length = [0; 2];
-        stream.read_exact(&mut length)?;
-        let mut bytes = vec![0; usize::from(u16::from_be_bytes(length))];
-        stream.read_exact(&mut bytes)?;
-        Ok(bytes)
-    };
-    let bytes = exchange().map_err(|error| Trouble::of(&error))?;
-    Reply::read(&bytes, query).ok_or(Trouble::Broken)
+    /// Errors: nothing is left.
+    fn left(&self, deadline: Duration) -> io::Result<Duration> {
+        let left = deadline.saturating_sub(self.clock.elapsed());
+        if left < LEAST { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+    }
 }
 
 /// The standard library's own seed for hashing is the randomness at hand: enough that nobody guesses an id.

@@ -8,6 +8,7 @@ use super::message::{Question, Reply, is_in};
 
 /// Response codes (RFC 1035 4.1.1, RFC 6891 9).
 pub(super) const NOERROR: u16 = 0;
+pub(super) const SERVFAIL: u16 = 2;
 pub(super) const NXDOMAIN: u16 = 3;
 pub(super) const BADVERS: u16 = 16;
 
@@ -102,6 +103,15 @@ pub(super) enum Delegation<'v> {
 }
 
 impl View {
+    /// How the parent is called in messages.
+    pub(super) fn label(&self) -> String {
+        if self.parent.is_empty() {
+            format!("the parent's server {}", self.server)
+        } else {
+            format!("the parent {} ({})", self.parent, self.server)
+        }
+    }
+
     /// Reads the answer (RFC 1034 4.3.2: a referral is in the authority section, without AA).
     pub(super) fn delegation(&self, zone: &str) -> Delegation<'_> {
         let reply = match &self.ns {

@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal as _, Write as _};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::panic::resume_unwind;
 use std::thread::{self, ScopedJoinHandle};
 
 use domain::base::iana::Rtype;
 
 use super::exchange::{Network, Proto, at_once};
-use super::facts::{Asked, Facts, Parent, Server, View, Zone};
+use super::facts::{Asked, Facts, Parent, Server, Zone};
 use super::machine;
 use super::message::{Manner, Question, Reply, folded, is_in};
 use super::parent::{Resolver, views};
+use crate::cli::client::reachable;
 use crate::cli::offline::Whole;
 use crate::cli::{Context, args};
 use crate::control::Now;
@@ -186,27 +187,6 @@ impl Search<'_> {
         let name = inside.next()?;
         Some(name.strip_prefix("*.").map_or_else(|| name.clone(), |rest| format!("doctor.{rest}")))
     }
-}
-
-impl View {
-    /// How the parent is called in messages.
-    pub(super) fn label(&self) -> String {
-        if self.parent.is_empty() {
-            format!("the parent's server {}", self.server)
-        } else {
-            format!("the parent {} ({})", self.parent, self.server)
-        }
-    }
-}
-
-/// A wildcard is reached over loopback.
-fn reachable(listen: SocketAddr) -> SocketAddr {
-    let ip = match listen.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    SocketAddr::new(ip, listen.port())
 }
 
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {

@@ -52,6 +52,11 @@ impl Judged<'_> {
             }
             Delegation::NoName => (format!("{parent} says that there is no such name"), add()),
             Delegation::Nothing => (format!("{parent} knows the name, but does not delegate it"), add()),
+            // The same servers may serve parent and child: then the child's own answer is all that anybody sees.
+            Delegation::Itself(names) if names == self.zone.apex && self.is_name_server() => {
+                let text = format!("{parent} is itself one of the zone's name servers");
+                return self.findings.ok("delegation", zone, text);
+            }
             Delegation::Itself(names) => {
                 let text = format!(
                     "{parent} answers for the zone itself (NS {}), so it delegates to nobody",
@@ -79,6 +84,11 @@ impl Judged<'_> {
             }
         };
         self.findings.error("delegation", zone, text, fix);
+    }
+
+    /// Whether the parent's server is one that the zone names.
+    fn is_name_server(&self) -> bool {
+        self.zone.name_servers().values().flatten().any(|&address| address == self.view.server.ip())
     }
 
     fn names(&mut self, names: &BTreeSet<String>, ttl_s: u32) {

@@ -3,7 +3,7 @@
 use domain::base::iana::Rtype;
 
 use crate::cli::doctor::exchange::{Proto, Trouble};
-use crate::cli::doctor::facts::{Asked, BADVERS, Facts, NOERROR, Server};
+use crate::cli::doctor::facts::{Asked, BADVERS, Facts, NOERROR, SERVFAIL, Server};
 use crate::cli::doctor::finding::Findings;
 use crate::cli::doctor::message::{Edns, Manner, Reply};
 
@@ -213,8 +213,12 @@ impl Judged<'_> {
         if reply.rcode != asked.expected.rcode || !reply.authoritative {
             let flag = if reply.authoritative { "" } else { " without the flag aa" };
             let text = format!("{what} is answered {}{flag}", reply.rcode_name());
-            let fix =
-                "`waypost explain` says what this node would answer; give that server the same configuration";
+            let fix = match reply.rcode {
+                SERVFAIL => "`waypost status` there: is no region able, and all_down = \"servfail\"?",
+                _ => {
+                    "`waypost explain` says what this node would answer; give that server the same configuration"
+                }
+            };
             return findings.error("service", &*self.target, text, fix);
         }
         match (reply.answers.len(), asked.expected.answers.len()) {

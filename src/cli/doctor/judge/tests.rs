@@ -93,7 +93,15 @@ fn each_fault_of_a_delegation_has_its_finding_and_fix() {
     one(&ask(reply(5, false)), "delegation", Level::Error, "answers REFUSED", "--parent");
 
     let itself = Reply { answers: vec![ns(NS1), ns(NS2)], ..reply(NOERROR, true) };
-    one(&ask(itself), "delegation", Level::Error, "answers for the zone itself", "take the zone");
+    let itself = |server: &str| {
+        let mut zone = zone(Ok(itself.clone()), nothing());
+        if let Parent::Asked(views) = &mut zone.parent {
+            views[0].server = server.parse().unwrap();
+        }
+        with_zone(zone)
+    };
+    one(&itself("192.0.2.1:53"), "delegation", Level::Error, "answers for the zone itself", "take the zone");
+    assert_eq!(troubles(&itself("192.0.2.53:53")), [], "one server for parent and child");
     let above = Record { owner: "com".to_owned(), ..ns("a.gtld-servers.net") };
     let above = Reply { authority: vec![above], ..reply(NOERROR, false) };
     one(&ask(above), "delegation", Level::Error, "refers to com", "--parent");
