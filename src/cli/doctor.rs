@@ -27,7 +27,7 @@ struct Report<'r> {
 pub(super) fn run(context: &Context, args: &args::Doctor) -> Result<Said, Failure> {
     let whole = offline::read_whole(context)?;
     let zones = zones(args, &whole)?;
-    let facts = gather::facts(context, args, &whole, zones);
+    let facts = gather::facts(context, args, &whole, &zones);
     let findings = judge::judge(&facts);
     let exit = if judge::is_down(&facts) {
         Exit::UNREACHABLE

@@ -64,7 +64,7 @@ struct Search<'s> {
 }
 
 /// Looks at the zones of that name, or at all.
-pub(super) fn facts(context: &Context, args: &args::Doctor, whole: &Whole, zones: Vec<String>) -> Facts {
+pub(super) fn facts(context: &Context, args: &args::Doctor, whole: &Whole, zones: &[String]) -> Facts {
     let loaded = whole.desk.loaded();
     let mut reader = whole.desk.reader();
     let snapshot = reader.current();
@@ -83,7 +83,7 @@ pub(super) fn facts(context: &Context, args: &args::Doctor, whole: &Whole, zones
         if !args.node_only {
             progress("asking the parent for the delegation");
         }
-        let zones = at_once(&zones, |name| search.zone(name));
+        let zones = at_once(zones, |name| search.zone(name));
         (joined(machine), joined(node), zones)
     });
     let servers = if args.node_only { Vec::new() } else { search.name_servers(&zones) };

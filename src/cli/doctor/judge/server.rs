@@ -54,6 +54,11 @@ impl Judged<'_> {
         self.server.asked.iter().filter(|asked| asked.proto == proto).all(|asked| asked.got.is_err())
     }
 
+    fn serves_over_udp(&self) -> bool {
+        let mut over_udp = self.server.asked.iter().filter(|asked| asked.proto == Proto::Udp);
+        over_udp.any(|asked| asked.got.as_ref().is_ok_and(|reply| served(reply).is_some()))
+    }
+
     fn udp_trouble(&self, trouble: &Trouble, findings: &mut Findings) {
         let port = self.server.addr.port();
         let over = if self.is_silent_over(Proto::Tcp) { "UDP and TCP" } else { "UDP" };
@@ -111,8 +116,11 @@ impl Judged<'_> {
             Proto::Tcp => ("tcp", "TCP"),
         };
         let zone = &asked.question.name;
-        let (found, wanted) = (reply.serial(), asked.expected.serial());
-        if reply.rcode != NOERROR || !reply.authoritative || found.is_none() {
+        let Some(serial) = served(reply) else {
+            // What it does not serve over UDP it does not serve over TCP, and is told once.
+            if asked.proto == Proto::Tcp && !self.serves_over_udp() {
+                return;
+            }
             let flag = if reply.authoritative { "" } else { " without the flag aa" };
             let text = format!(
                 "over {proto} it answers {}{flag} for {zone}: it does not serve it",
@@ -127,9 +135,8 @@ impl Judged<'_> {
                 )
             };
             return findings.error(check, &*self.target, text, fix);
-        }
-        let serial = found.unwrap_or_default();
-        match wanted {
+        };
+        match asked.expected.serial() {
             Some(wanted) if wanted != serial => {
                 let text = format!("{zone} has serial {serial} there, and {wanted} in this node's zone file");
                 let fix = if self.is_node() {
@@ -244,6 +251,11 @@ impl Judged<'_> {
             findings.warning("edns", &*self.target, text, fix);
         }
     }
+}
+
+/// The zone's serial, in an answer with authority.
+fn served(reply: &Reply) -> Option<u32> {
+    reply.serial().filter(|_| reply.rcode == NOERROR && reply.authoritative)
 }
 
 fn check_of(asked: &Asked) -> &'static str {
