@@ -230,7 +230,7 @@ impl Judged<'_> {
         }
         match (reply.answers.len(), asked.expected.answers.len()) {
             (0, 0) => {
-                findings.ok("service", &*self.target, format!("{what}: there is none, as the files say"))
+                findings.ok("service", &*self.target, format!("{what}: there is none, as the files say"));
             }
             (0, _) => {
                 let fix = "give that server the same configuration, and reload";
