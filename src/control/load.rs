@@ -17,6 +17,7 @@ use super::status::Warning;
 use crate::config::admin::AdminFile;
 use crate::config::{Answers, Config, Diagnostic};
 use crate::dns::Settings;
+use crate::dns::limit::Rule;
 use crate::dns::zone::{BoundService, Notice, ZoneFile, Zones};
 use crate::health::Damping;
 use crate::region::enumerate::enumerate;
@@ -203,6 +204,10 @@ pub fn settings(dns: &crate::config::Dns) -> Settings {
         nsid: dns.nsid.clone().into_bytes(),
         ecs: dns.ecs,
         tcp_idle_100ms: idle_100ms,
+        rate_limit: dns
+            .rate_limit
+            .as_ref()
+            .map(|limit| Rule::new(limit.per_second, limit.burst, limit.dry_run, &limit.exempt)),
     }
 }
 

@@ -71,6 +71,7 @@ fn view_with(rules: &Rules) -> View {
             nsid: b"ns1".to_vec(),
             ecs: true,
             tcp_idle_100ms: 100,
+            rate_limit: None,
         }),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::dns::{Counted, DnsCounts, DnsNumbers, Durations};
 use crate::dns::Transport;
-use crate::dns::counters::{Counters, DURATION_BOUNDS_NS, Family, QueryType, sum};
+use crate::dns::counters::{Counters, DURATION_BOUNDS_NS, Family, Limited, QueryType, sum};
 use crate::dns::wire::{Rcode, Silence};
 use crate::region::geo::By;
 use crate::serve::Stats;
@@ -71,7 +71,9 @@ impl DnsCounts for LiveCounts {
                 one("send_failed", sockets.udp_send_failed.get()),
                 one("panic", sockets.panics.get()),
             ],
-            rate_limited: Vec::new(),
+            rate_limited: Limited::ALL
+                .map(|limited| one(limited.word(), self.sum(|worker| worker.limited(limited))))
+                .to_vec(),
             lookups: By::ALL.map(|by| one(by.word(), self.sum(|worker| worker.lookups(by)))).to_vec(),
             durations: self.durations(),
             tcp_connections: sockets.tcp_connections.get(),
