@@ -5,8 +5,10 @@
 mod packet;
 
 use std::hint::black_box;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use waypost::dns::limit::{Rule, Table};
 use waypost::dns::{MAX_TCP_SIZE, Query, Transport, Worker, respond};
 use waypost::health::Mono;
 
@@ -38,5 +40,28 @@ fn answers(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, answers);
+/// What the rate limit costs each answer: from one source, whose counters are near; from as many sources as there are,
+/// whose counters are anywhere; and when the source is limited.
+fn limits(criterion: &mut Criterion) {
+    let table = Table::new([1, 2, 3, 4]);
+    let (ample, tight) = (Rule::new(1_000_000, 1_000_000, false, &[]), Rule::new(1, 1, false, &[]));
+    let spread = |number: u32| number.wrapping_mul(0x9e37_79b1);
+    let mut group = criterion.benchmark_group("limit");
+    let mut number = 0;
+    let mut run = |name: &str, rule: &Rule, peer: &dyn Fn(u32) -> IpAddr| {
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                number += 1;
+                table.admit(rule, black_box(peer(number)), Mono(u64::from(number)))
+            });
+        });
+    };
+    run("one_source", &ample, &|_| Ipv4Addr::new(192, 0, 2, 1).into());
+    run("any_ipv4_source", &ample, &|number| Ipv4Addr::from_bits(spread(number)).into());
+    run("any_ipv6_source", &ample, &|number| Ipv6Addr::from_bits(u128::from(spread(number)) << 96).into());
+    run("limited", &tight, &|_| Ipv4Addr::new(192, 0, 2, 1).into());
+    group.finish();
+}
+
+criterion_group!(benches, answers, limits);
 criterion_main!(benches);

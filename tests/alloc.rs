@@ -6,11 +6,12 @@ mod packet;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use waypost::control::{Publisher, Snapshot};
-use waypost::dns::{MAX_TCP_SIZE, Query, Transport, Worker};
+use waypost::dns::{MAX_TCP_SIZE, Query, Settings, Transport, View, Worker, limit};
 use waypost::health::Mono;
 use waypost::serve::{Live, Responder as _};
 
@@ -72,14 +73,21 @@ fn mixed_queries() -> Vec<Vec<u8>> {
     queries
 }
 
+/// Every other one limits answers so tightly that all but the first are limited.
+fn view(serial: u64) -> View {
+    let view = packet::view(serial as u8);
+    let rate_limit = (serial % 2 == 0).then(|| limit::Rule::new(1, 1, false, &[]));
+    View { settings: Arc::new(Settings { rate_limit, ..(*view.settings).clone() }), ..view }
+}
+
 #[test]
 fn ten_thousand_mixed_answers_allocate_and_free_nothing_while_snapshots_are_swapped() {
-    let snapshot =
-        |serial: u64| Snapshot { view: Some(packet::view(serial as u8)), ..Snapshot::nothing(serial) };
+    let snapshot = |serial: u64| Snapshot { view: Some(view(serial)), ..Snapshot::nothing(serial) };
     let mut publisher = Publisher::new(snapshot(1));
     let mut reader = publisher.reader();
     // What a worker's thread has: the swap belongs to what is watched.
-    let mut live = Live::new(publisher.reader(), Worker::new());
+    let limits = Arc::new(limit::Table::new([1, 2, 3, 4]));
+    let mut live = Live::new(publisher.reader(), Worker::limiting(limits));
     let done = AtomicBool::new(false);
     let queries = mixed_queries();
     let mut out = vec![0; MAX_TCP_SIZE];

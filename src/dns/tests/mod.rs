@@ -12,6 +12,7 @@ use crate::region::geo::{By, Network, Rules};
 
 mod edns_options;
 mod header;
+mod limits;
 mod packets;
 mod services;
 mod size;
