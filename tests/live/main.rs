@@ -13,6 +13,7 @@ mod agreement;
 mod drains;
 mod failover;
 mod geo_files;
+mod rate_limit;
 mod reloads;
 mod restarts;
 mod shipped;

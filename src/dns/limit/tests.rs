@@ -49,7 +49,11 @@ fn an_address_gets_its_burst_at_once_and_then_its_rate() {
         assert_eq!(passed(&table, &rule, peer, second * 1000, 10_000), 1000, "second {second}");
     }
     assert_eq!(passed(&table, &rule, peer, 7_500, 10_000), 2500, "2.5 s of rest give the whole burst back");
-    assert_eq!(passed(&table, &rule, peer, 7_600, 10_000), 100, "and a tenth of a second a tenth of the rate");
+    assert_eq!(
+        passed(&table, &rule, peer, 7_600, 10_000),
+        100,
+        "and a tenth of a second a tenth of the rate"
+    );
 }
 
 #[test]
@@ -176,7 +180,8 @@ fn a_worker_whose_clock_is_behind_gives_nothing_away() {
 
 #[test]
 fn numbers_at_the_ends_of_their_range_are_limits_too() {
-    for (per_second, burst) in [(1, 1), (1, 1_000_000), (1_000_000, 1_000_000), (0, 0), (u32::MAX, u32::MAX)] {
+    for (per_second, burst) in [(1, 1), (1, 1_000_000), (1_000_000, 1_000_000), (0, 0), (u32::MAX, u32::MAX)]
+    {
         let (table, rule) = (Table::new(KEY), rule(per_second, burst));
         for now_ms in [0, 1, u64::MAX / 2, u64::MAX] {
             let _ = table.admit(&rule, v4(1), Mono(now_ms));
@@ -254,7 +259,7 @@ fn sources() -> impl Strategy<Value = IpAddr> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// The bound, over every window that begins and ends with a passed answer (no other can be worse): at most
     /// `burst + rate × t`, times the multiple, for every prefix of every source, collisions or not.

@@ -35,7 +35,8 @@ fn answer_of(view: &View, worker: &mut Worker, transport: Transport, bytes: &[u8
 fn beyond_the_limit_comes_the_question_alone_truncated_so_that_the_client_turns_to_tcp() {
     let view = tight(false);
     let mut worker = exhausted(&view);
-    for (name, qtype) in [("www", A), ("static", A), ("nope", A), ("x.big", A), ("www", ANY), ("outside.", A)] {
+    for (name, qtype) in [("www", A), ("static", A), ("nope", A), ("x.big", A), ("www", ANY), ("outside.", A)]
+    {
         let asked = query(name, qtype, None);
         let answer = answer_of(&view, &mut worker, Transport::Udp, &asked);
         assert!(answer.tc() && !answer.aa() && answer.code() == 0, "{name}");
@@ -81,8 +82,7 @@ fn what_gets_no_answer_uses_up_nothing() {
     let mut response = query("www", A, None);
     response[2] = 0x80;
     for bytes in [&response[..], &[0; 11]] {
-        let query =
-            Query { bytes, peer: [192, 0, 2, 99].into(), transport: Transport::Udp, now: Mono(0) };
+        let query = Query { bytes, peer: [192, 0, 2, 99].into(), transport: Transport::Udp, now: Mono(0) };
         assert_eq!(respond(&view, &mut worker, query, &mut [0; 512]), 0);
     }
     assert!(!answer_of(&view, &mut worker, Transport::Udp, &query("www", A, None)).tc());
