@@ -96,10 +96,10 @@ impl Table {
         let now = now.0.saturating_mul(1 << FRACTION_BITS);
         match peer.to_canonical() {
             IpAddr::V4(addr) => {
-                rule.exempt.has_v4(addr) || self.take(now, rule.credit, self.v4_charges(rule, addr))
+                rule.exempt.has_v4(addr) || take(now, rule.credit, &self.v4_charges(rule, addr))
             }
             IpAddr::V6(addr) => {
-                rule.exempt.has_v6(addr) || self.take(now, rule.credit, self.v6_charges(rule, addr))
+                rule.exempt.has_v6(addr) || take(now, rule.credit, &self.v6_charges(rule, addr))
             }
         }
     }
@@ -125,17 +125,6 @@ impl Table {
         })
     }
 
-    /// All or nothing, but for a race with another worker over the last answer of a prefix: then the prefixes before
-    /// it in order have paid for an answer that was refused.
-    fn take<const COUNT: usize>(&self, now: u64, credit: u64, charges: [Charge<'_>; COUNT]) -> bool {
-        let end = now.saturating_add(credit);
-        if charges.iter().all(|charge| charge.fits(now, end)) {
-            return charges.iter().all(|charge| charge.take(now, end));
-        }
-        charges.iter().for_each(|charge| charge.forgive(end));
-        false
-    }
-
     /// The counter of a prefix. A keyed mix of three wide multiplications: cheap, and with an unknown key nobody can
     /// say which prefixes collide.
     fn cell(&self, high: u64, low: u64, len: u8) -> &AtomicU64 {
@@ -145,6 +134,17 @@ impl Table {
         let mixed = fold(mixed ^ k3, k1 ^ k2);
         &self.cells[mixed as usize % CELLS]
     }
+}
+
+/// Takes every charge, or none; but for a race with another worker over the last answer of a prefix: then the prefixes
+/// before it in order have paid for an answer that was refused.
+fn take(now: u64, credit: u64, charges: &[Charge<'_>]) -> bool {
+    let end = now.saturating_add(credit);
+    if charges.iter().all(|charge| charge.fits(now, end)) {
+        return charges.iter().all(|charge| charge.take(now, end));
+    }
+    charges.iter().for_each(|charge| charge.forgive(end));
+    false
 }
 
 /// Both halves of the product, so that every bit of either factor reaches the low bits. The second factor is odd.

@@ -246,7 +246,7 @@ fn forged() -> Vec<Vec<u8>> {
         match number % 8 {
             0 => {}
             1 => bytes[2] |= 0x80,
-            2 => bytes[2] = (number / 8 % 16 << 3) as u8,
+            2 => bytes[2] = ((number / 8 % 16) << 3) as u8,
             3 => bytes.truncate(next(bytes.len())),
             4 => bytes.push(next(256) as u8),
             5 => bytes.iter_mut().skip(2).for_each(|byte| *byte = next(256) as u8),
