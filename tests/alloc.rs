@@ -76,7 +76,7 @@ fn mixed_queries() -> Vec<Vec<u8>> {
 /// Every other one limits answers so tightly that all but the first are limited.
 fn view(serial: u64) -> View {
     let view = packet::view(serial as u8);
-    let rate_limit = (serial % 2 == 0).then(|| limit::Rule::new(1, 1, false, &[]));
+    let rate_limit = serial.is_multiple_of(2).then(|| limit::Rule::new(1, 1, false, &[]));
     View { settings: Arc::new(Settings { rate_limit, ..(*view.settings).clone() }), ..view }
 }
 

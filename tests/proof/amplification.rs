@@ -58,8 +58,11 @@ const IN: u16 = 1;
 
 const NSID: &[u8] = b"ns1.gslb.example.com";
 
-/// How a query is dressed: in words, and its options; absent: without EDNS.
-const DRESSES: [(&str, Option<&[(u16, &[u8])]>); 4] = [
+/// Codes and data of a query's options; absent: without EDNS.
+type Options = Option<&'static [(u16, &'static [u8])]>;
+
+/// How a query is dressed, in words and in options.
+const DRESSES: [(&str, Options); 4] = [
     ("without EDNS", None),
     ("EDNS", Some(&[])),
     ("with subnet", Some(&[(8, &[0, 1, 24, 0, 193, 0, 6])])),
@@ -78,7 +81,7 @@ static SHIPPED: LazyLock<View> = LazyLock::new(|| {
     View { settings: Arc::new(settings), ..view }
 });
 
-fn query(kind: &Kind, options: Option<&[(u16, &[u8])]>) -> Vec<u8> {
+fn query(kind: &Kind, options: Options) -> Vec<u8> {
     let (_, name, qtype, class, _) = kind;
     let mut bytes = vec![0, 7, 0, 0, 0, 1, 0, 0, 0, 0, 0, u8::from(options.is_some())];
     for label in name.split('.') {
