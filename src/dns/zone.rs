@@ -40,9 +40,7 @@ use self::text::{Fault, Spot};
 use super::answer::ServiceIndex;
 
 pub use self::generate::MAX_GENERATED_VALUES;
-pub use self::include::{
-    Include, IncludeRefusal, MAX_EXPANDED_BYTES, MAX_INCLUDE_DEPTH, MAX_INCLUDED_FILES,
-};
+pub use self::include::{Include, IncludeRefusal, MAX_EXPANDED_BYTES, MAX_INCLUDE_DEPTH, MAX_INCLUDED_FILES};
 pub use self::master::MAX_ZONE_RECORDS;
 pub use self::report::{MAX_NOTICES_PER_FILE, Notice};
 

@@ -68,8 +68,15 @@ fn what_leads_out_of_the_folder_is_refused_unread() {
     symlink("..", zones.join("up")).unwrap();
     let secret = dir.path().join("secret");
     let absolute = secret.to_str().unwrap();
-    let cases =
-        ["../secret", "sub/../../secret", "../zones-not/x", "link.inc", "up/secret", "/etc/hostname", absolute];
+    let cases = [
+        "../secret",
+        "sub/../../secret",
+        "../zones-not/x",
+        "link.inc",
+        "up/secret",
+        "/etc/hostname",
+        absolute,
+    ];
     for written in cases {
         fs::write(zones.join("example.zone"), including(written)).unwrap();
         let shown = written.replace(&format!("{}/", dir.path().display()), "");
@@ -97,13 +104,20 @@ fn a_zone_of_the_folder_a_missing_file_and_a_folder_are_refused() {
     let dir = folder(&[("example.zone", &including("other.zone")), ("other.zone", HEAD), ("sub/x", "")]);
     assert_eq!(
         told(dir.path()),
-        ["zones/example.zone:3:10: zones/other.zone is a zone of its own (every *.zone of the folder is: give what is only included another ending, as in .inc)"]
+        [
+            "zones/example.zone:3:10: zones/other.zone is a zone of its own (every *.zone of the folder is: give what is only included another ending, as in .inc)"
+        ]
     );
     let zone = dir.path().join("zones/example.zone");
-    for (written, why) in [("x.inc", "No such file or directory (os error 2)"), ("sub", "it is no regular file")] {
+    for (written, why) in
+        [("x.inc", "No such file or directory (os error 2)"), ("sub", "it is no regular file")]
+    {
         fs::write(&zone, other.replace("x.inc", written)).unwrap();
         let hint = "relative paths begin at the folder of the file that includes";
-        assert_eq!(told(dir.path()), [format!("zones/example.zone:3:10: cannot read zones/{written}: {why} ({hint})")]);
+        assert_eq!(
+            told(dir.path()),
+            [format!("zones/example.zone:3:10: cannot read zones/{written}: {why} ({hint})")]
+        );
     }
 }
 
@@ -114,7 +128,9 @@ fn a_change_in_an_included_file_is_seen_by_the_next_reading() {
     fs::write(dir.path().join("zones/hosts.inc"), "a A 192.0.2\n").unwrap();
     assert_eq!(
         told(dir.path()),
-        ["zones/hosts.inc:1:5: bad A record: an IPv4 address is expected here (it takes an IPv4 address, as in `www A 192.0.2.1`), included from zones/example.zone:3"]
+        [
+            "zones/hosts.inc:1:5: bad A record: an IPv4 address is expected here (it takes an IPv4 address, as in `www A 192.0.2.1`), included from zones/example.zone:3"
+        ]
     );
 }
 

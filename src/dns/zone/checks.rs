@@ -191,7 +191,8 @@ fn check_alias_mode(name: &Name, node: &DraftNode, report: &mut Report) {
         for (data, spot) in &set.records {
             if is_alias(data) && rdata::svc_param_keys(data).next().is_some() {
                 let text = format!("{rtype} of {} is an alias, but has parameters", Written(name));
-                let hint = "with priority 0 they are ignored: leave them out, or take priority 1 (RFC 9460 2.4.2)";
+                let hint =
+                    "with priority 0 they are ignored: leave them out, or take priority 1 (RFC 9460 2.4.2)";
                 report.warn(Fault::new(*spot, text, hint));
             } else if !is_alias(data) && aliases > 0 {
                 let text = format!("{rtype} of {} stands beside an alias (priority 0)", Written(name));

@@ -85,9 +85,7 @@ impl<'f> Draft<'f> {
         let Record { owner, rtype, ttl_s, data, spot } = record;
         if !name::is_at_or_below(&owner, &self.apex) {
             let text = format!("{} lies outside the zone {}", Written(&owner), Written(&self.apex));
-            report.error(
-                Fault::new(spot, text, "its name is that of the SOA record; a missing final dot?"),
-            );
+            report.error(Fault::new(spot, text, "its name is that of the SOA record; a missing final dot?"));
             return;
         }
         let node = self.names.entry(owner.clone()).or_default();

@@ -18,8 +18,7 @@ const MAX_WIDTH: usize = 255;
 
 const HINT: &str = "as in `$GENERATE 1-100 host$ A 192.0.2.$`";
 const RANGE_HINT: &str = "it takes start-stop or start-stop/step, as in `1-100` or `0-254/2`";
-const FORM_HINT: &str =
-    "it takes an offset, a width up to 255 and a base out of d o x X n N, as in ${0,3,d}; a dollar is written \\$";
+const FORM_HINT: &str = "it takes an offset, a width up to 255 and a base out of d o x X n N, as in ${0,3,d}; a dollar is written \\$";
 
 impl Reader<'_> {
     /// Adds the records of the `$GENERATE` at `spot`. The owner of entries behind it stays as it was.

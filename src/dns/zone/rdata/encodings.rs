@@ -2,8 +2,7 @@
 
 /// Reads hexadecimal digits; their number must be even.
 pub(super) fn hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> =
-        text.chars().map(|digit| Some(digit.to_digit(16)? as u8)).collect::<Option<_>>()?;
+    let digits: Vec<u8> = text.chars().map(|digit| Some(digit.to_digit(16)? as u8)).collect::<Option<_>>()?;
     let (pairs, odd) = digits.as_chunks::<2>();
     odd.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }

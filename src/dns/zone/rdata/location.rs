@@ -45,7 +45,8 @@ pub(super) fn holds(data: &[u8]) -> bool {
 /// An angle, in thousandths of an arc second from 2^31.
 fn angle(reader: &mut Reader<'_, '_>, max_degrees: i64, [plus, minus]: [&str; 2]) -> Result<u32, Fault> {
     let whole = |max: i64| move |raw: &str| fixed(raw, 0).filter(|value| (0..=max).contains(value));
-    let degrees = reader.parsed(whole(max_degrees), &format!("degrees from 0 to {max_degrees} are expected here"))?;
+    let degrees =
+        reader.parsed(whole(max_degrees), &format!("degrees from 0 to {max_degrees} are expected here"))?;
     let mut total_ms = degrees * 3_600_000;
     let sign = |raw: &str| {
         let negative = raw.eq_ignore_ascii_case(minus);
@@ -77,7 +78,8 @@ fn metres(raw: &str) -> Option<i64> {
 fn fixed(raw: &str, places: usize) -> Option<i64> {
     let (negative, digits) = raw.strip_prefix('-').map_or((false, raw), |digits| (true, digits));
     let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
-    let all_digits = !whole.is_empty() && [whole, decimals].concat().bytes().all(|byte| byte.is_ascii_digit());
+    let all_digits =
+        !whole.is_empty() && [whole, decimals].concat().bytes().all(|byte| byte.is_ascii_digit());
     // Twelve digits are more than any field takes, and far from overflowing.
     if !all_digits || whole.len() > 12 || decimals.len() > places {
         return None;

@@ -14,7 +14,9 @@ enum Kind {
     /// Keys, ascending.
     Keys,
     /// Texts behind their lengths; at least so many, each of at least one byte.
-    List { least: usize },
+    List {
+        least: usize,
+    },
     /// Nothing.
     Flag,
     Port,
@@ -69,7 +71,9 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) -> Result<(), Fault> {
         let generic = word.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("key"));
         let encoded = match known(key) {
             Some(known) if !generic => encode(known, value.as_deref()),
-            known => value.or(Some(Vec::new())).filter(|value| known.is_none_or(|known| fits(known.kind, value))),
+            known => {
+                value.or(Some(Vec::new())).filter(|value| known.is_none_or(|known| fits(known.kind, value)))
+            }
         };
         let Some(encoded) = encoded.filter(|value| u16::try_from(value.len()).is_ok()) else {
             let why = match known(key) {
@@ -129,10 +133,7 @@ fn first(data: &[u8]) -> Option<(u16, &[u8], &[u8])> {
 }
 
 /// A parameter's key as it is written, and its value with the escapes of a text resolved.
-fn split<'t>(
-    reader: &mut Reader<'_, 't>,
-    token: &Token<'t>,
-) -> Result<(&'t str, Option<Vec<u8>>), Fault> {
+fn split<'t>(reader: &mut Reader<'_, 't>, token: &Token<'t>) -> Result<(&'t str, Option<Vec<u8>>), Fault> {
     if token.quoted {
         return Err(reader.fault(token.spot, "a parameter begins with its key, as in alpn=\"h2\""));
     }
@@ -232,7 +233,9 @@ fn fits(kind: Kind, value: &[u8]) -> bool {
         Kind::Utf8 => !value.is_empty() && std::str::from_utf8(value).is_ok(),
         Kind::Ech => {
             let list = value.split_first_chunk::<2>();
-            list.is_some_and(|(len, rest)| !rest.is_empty() && usize::from(u16::from_be_bytes(*len)) == rest.len())
+            list.is_some_and(|(len, rest)| {
+                !rest.is_empty() && usize::from(u16::from_be_bytes(*len)) == rest.len()
+            })
         }
         Kind::Ipv4s => !value.is_empty() && value.len().is_multiple_of(4),
         Kind::Ipv6s => !value.is_empty() && value.len().is_multiple_of(16),

@@ -11,7 +11,8 @@ const NEGATED: u8 = 0x80;
 /// Reads items to the end, each `[!]family:address/prefix`.
 pub(super) fn read(reader: &mut Reader<'_, '_>) -> Result<(), Fault> {
     while reader.peek().is_some() {
-        let item = reader.parsed(item, "a prefix is expected here, as in 1:192.0.2.0/24 or !2:2001:db8::/32")?;
+        let item =
+            reader.parsed(item, "a prefix is expected here, as in 1:192.0.2.0/24 or !2:2001:db8::/32")?;
         reader.put(&item)?;
     }
     Ok(())

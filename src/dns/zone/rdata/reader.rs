@@ -49,7 +49,8 @@ impl<'a, 't> Reader<'a, 't> {
             spot = token.spot;
             digits.push_str(token.raw);
         }
-        self.data = hex(&digits).ok_or_else(|| self.fault(spot, "pairs of hexadecimal digits are expected here"))?;
+        self.data =
+            hex(&digits).ok_or_else(|| self.fault(spot, "pairs of hexadecimal digits are expected here"))?;
         if self.data.len() as u64 != len {
             return Err(self.fault(spot, "the length in front of its data is wrong"));
         }
@@ -75,7 +76,8 @@ impl<'a, 't> Reader<'a, 't> {
                 self.put(&seconds.to_be_bytes())
             }
             Field::Time => {
-                let seconds = self.parsed(time, "a time is expected here: YYYYMMDDHHmmSS, or seconds since 1970")?;
+                let seconds =
+                    self.parsed(time, "a time is expected here: YYYYMMDDHHmmSS, or seconds since 1970")?;
                 self.put(&seconds.to_be_bytes())
             }
             Field::Type => {
@@ -87,11 +89,13 @@ impl<'a, 't> Reader<'a, 't> {
                 self.put(&name)
             }
             Field::Ipv4 => {
-                let address = self.parsed(|raw| raw.parse::<Ipv4Addr>().ok(), "an IPv4 address is expected here")?;
+                let address =
+                    self.parsed(|raw| raw.parse::<Ipv4Addr>().ok(), "an IPv4 address is expected here")?;
                 self.put(&address.octets())
             }
             Field::Ipv6 => {
-                let address = self.parsed(|raw| raw.parse::<Ipv6Addr>().ok(), "an IPv6 address is expected here")?;
+                let address =
+                    self.parsed(|raw| raw.parse::<Ipv6Addr>().ok(), "an IPv6 address is expected here")?;
                 self.put(&address.octets())
             }
             Field::Text => self.text(),
@@ -128,11 +132,13 @@ impl<'a, 't> Reader<'a, 't> {
             Field::Types => self.types(),
             Field::Eui(len) => {
                 let read = |raw: &str| eui(raw, len);
-                let bytes = self.parsed(read, "pairs of hexadecimal digits with hyphens are expected here")?;
+                let bytes =
+                    self.parsed(read, "pairs of hexadecimal digits with hyphens are expected here")?;
                 self.put(&bytes)
             }
             Field::Groups => {
-                let bytes = self.parsed(groups, "four groups of four hexadecimal digits are expected here")?;
+                let bytes =
+                    self.parsed(groups, "four groups of four hexadecimal digits are expected here")?;
                 self.put(&bytes)
             }
             Field::Gateway => self.gateway(),

@@ -206,13 +206,12 @@ const REFUSED: &[(&str, &[&str])] = &[
             "zones/example.zone:3:1: DNAME at the wildcard *.old.example has no meaning (see RFC 4592 4.2 and 4.4)",
         ],
     ),
-    (
-        "$INCLUDE other.zone\nHEAD\n",
-        &["zones/example.zone:1:10: there is no file other.zone to include"],
-    ),
+    ("$INCLUDE other.zone\nHEAD\n", &["zones/example.zone:1:10: there is no file other.zone to include"]),
     (
         "HEAD\n$GENERATE 1 host$ A 192.0.2.$\n",
-        &["zones/example.zone:3:11: `1` is no range (it takes start-stop or start-stop/step, as in `1-100` or `0-254/2`)"],
+        &[
+            "zones/example.zone:3:11: `1` is no range (it takes start-stop or start-stop/step, as in `1-100` or `0-254/2`)",
+        ],
     ),
     (
         "$ORIGIN\n$TTL x\n$TTL 1 2\n$FOO 1\nHEAD\n",

@@ -21,7 +21,10 @@ fn owner_and_data_take_each_value_of_the_range() {
     assert_eq!(look(&zones, "host1.example", "A"), "192.0.2.1");
     assert_eq!(look(&zones, "host3.example", "A"), "192.0.2.3");
     assert_eq!(look(&zones, "host4.example", "A"), "no name in example");
-    assert_eq!(made("$GENERATE 0-254/127 h$ 60 IN A 192.0.2.$", "A", &["h0", "h127", "h254"]), ["192.0.2.0", "192.0.2.127", "192.0.2.254"]);
+    assert_eq!(
+        made("$GENERATE 0-254/127 h$ 60 IN A 192.0.2.$", "A", &["h0", "h127", "h254"]),
+        ["192.0.2.0", "192.0.2.127", "192.0.2.254"]
+    );
 }
 
 #[test]
@@ -60,7 +63,10 @@ fn reverse_zones_are_what_it_is_for() {
 #[test]
 fn several_words_of_data_stand_in_one_pair_of_quotes_or_in_none() {
     for data in ["\"10 mail$\"", "10 mail$"] {
-        assert_eq!(made(&format!("$GENERATE 1-2 x$ MX {data}"), "MX", &["x2"]), ["000a056d61696c32076578616d706c6500"]);
+        assert_eq!(
+            made(&format!("$GENERATE 1-2 x$ MX {data}"), "MX", &["x2"]),
+            ["000a056d61696c32076578616d706c6500"]
+        );
     }
     assert_eq!(made("$GENERATE 1-2 x$ TXT \"a $\" \"b\"", "TXT", &["x2"]), ["a 2\u{1}b"]);
     assert_eq!(made("$GENERATE 1-2 x$ TXT \"\\\"a $\\\"\"", "TXT", &["x2"]), ["a 2"]);
@@ -108,7 +114,9 @@ fn errors_name_the_line_and_the_value() {
 fn rules_a4_hold_for_generated_records() {
     assert_eq!(
         refused("www3 A 192.0.2.1\n$GENERATE 2-4 www$ CNAME web$\n"),
-        ["zones/example.zone:4:1: www3.example has a CNAME beside A records; the other stands in line 3, generated for 3 (an alias has no other data: RFC 1034 3.6.2)"]
+        [
+            "zones/example.zone:4:1: www3.example has a CNAME beside A records; the other stands in line 3, generated for 3 (an alias has no other data: RFC 1034 3.6.2)"
+        ]
     );
     assert_eq!(
         refused("$GENERATE 1-2 sub$ SOA \"a. b. 1 2 3 4 5\"\n"),
@@ -116,7 +124,9 @@ fn rules_a4_hold_for_generated_records() {
     );
     assert_eq!(
         refused("$GENERATE 1-1 www$.other. A 192.0.2.$\n"),
-        ["zones/example.zone:3:1: www1.other lies outside the zone example, generated for 1 (its name is that of the SOA record; a missing final dot?)"]
+        [
+            "zones/example.zone:3:1: www1.other lies outside the zone example, generated for 1 (its name is that of the SOA record; a missing final dot?)"
+        ]
     );
 }
 
@@ -126,5 +136,9 @@ fn what_it_makes_of_a_zone_is_bounded() {
     let line = format!("$GENERATE 0-65535 a$ TXT \"{}\"\n", "${0,255} ".repeat(20));
     let told = refused(&format!("{line}www A bad\n"));
     assert_eq!(told.len(), 1, "nothing more is read: {told:?}");
-    assert!(told[0].starts_with("zones/example.zone:3:1: $INCLUDE and $GENERATE make more than 64 MiB of this zone"), "{told:?}");
+    assert!(
+        told[0]
+            .starts_with("zones/example.zone:3:1: $INCLUDE and $GENERATE make more than 64 MiB of this zone"),
+        "{told:?}"
+    );
 }

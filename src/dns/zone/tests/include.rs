@@ -82,7 +82,9 @@ fn errors_name_the_included_file_its_line_and_the_way_there() {
     let hint = "(it takes an IPv4 address, as in `www A 192.0.2.1`)";
     assert_eq!(
         refused("$INCLUDE sub/a.inc\n", &files),
-        [format!("zones/sub/b.inc:3:7: bad A record: an IPv4 address is expected here {hint}, included from zones/sub/a.inc:2, included from zones/example.zone:3")]
+        [format!(
+            "zones/sub/b.inc:3:7: bad A record: an IPv4 address is expected here {hint}, included from zones/sub/a.inc:2, included from zones/example.zone:3"
+        )]
     );
 }
 
@@ -97,7 +99,11 @@ fn bad_directives_are_refused() {
         ("$INCLUDE b.inc", "3:10: there is no zones/b.inc (look again)".to_owned()),
     ];
     for (line, expected) in cases {
-        assert_eq!(refused(line, &[("zones/a.inc", "")]), [format!("zones/example.zone:{expected}")], "{line}");
+        assert_eq!(
+            refused(line, &[("zones/a.inc", "")]),
+            [format!("zones/example.zone:{expected}")],
+            "{line}"
+        );
     }
     let errors = Zones::build(&[file("zones/example.zone", &format!("{HEAD}$INCLUDE x"))], &[]);
     assert_eq!(errors.map(|_| ()).unwrap_err()[0].text, "there is no file x to include");
@@ -105,13 +111,23 @@ fn bad_directives_are_refused() {
 
 #[test]
 fn circles_are_refused() {
-    let told = refused("$INCLUDE a.inc\n", &[("zones/a.inc", "$INCLUDE b.inc\n"), ("zones/b.inc", "$INCLUDE a.inc\n")]);
+    let told = refused(
+        "$INCLUDE a.inc\n",
+        &[("zones/a.inc", "$INCLUDE b.inc\n"), ("zones/b.inc", "$INCLUDE a.inc\n")],
+    );
     assert_eq!(
         told,
-        ["zones/b.inc:1:10: zones/a.inc includes itself (remove this line, or the one that leads here), included from zones/a.inc:1, included from zones/example.zone:3"]
+        [
+            "zones/b.inc:1:10: zones/a.inc includes itself (remove this line, or the one that leads here), included from zones/a.inc:1, included from zones/example.zone:3"
+        ]
     );
     let told = refused("$INCLUDE example.zone\n", &[("zones/example.zone", "")]);
-    assert_eq!(told, ["zones/example.zone:3:10: zones/example.zone includes itself (remove this line, or the one that leads here)"]);
+    assert_eq!(
+        told,
+        [
+            "zones/example.zone:3:10: zones/example.zone includes itself (remove this line, or the one that leads here)"
+        ]
+    );
 }
 
 #[test]
@@ -128,7 +144,8 @@ fn depth_and_number_are_bounded() {
     let told = borrowed(&chain(MAX_INCLUDE_DEPTH + 1), "$INCLUDE 1.inc\n").unwrap_err();
     assert!(told[0].starts_with("zones/16.inc:1:10: files include each other 16 deep (include it from a file further out), included from zones/15.inc:1"), "{told:?}");
     // Each file includes the next one twice: 2^16 readings, were there no bound.
-    let doubled: Vec<_> = chain(MAX_INCLUDE_DEPTH).into_iter().map(|(path, text)| (path, text.repeat(2))).collect();
+    let doubled: Vec<_> =
+        chain(MAX_INCLUDE_DEPTH).into_iter().map(|(path, text)| (path, text.repeat(2))).collect();
     let told = borrowed(&doubled, "$INCLUDE 1.inc\n$INCLUDE 1.inc\nwww A bad\n").unwrap_err();
     assert_eq!(told.len(), 1, "nothing more is read: {told:?}");
     assert!(told[0].contains("the zone includes more than 4096 files"), "{told:?}");
@@ -146,21 +163,46 @@ fn rules_a4_name_both_files() {
         ("zones/ns.inc", "@ NS ns1\n"),
     ];
     let cases = [
-        ("www A 192.0.2.1\n$INCLUDE cname.inc\n", "zones/cname.inc:1:1: www.example has a CNAME beside A records; the other stands in zones/example.zone:3 (an alias has no other data: RFC 1034 3.6.2), included from zones/example.zone:4"),
-        ("$INCLUDE soa.inc\n", "zones/soa.inc:1:1: a second SOA record; the first stands in zones/example.zone:1 (one file holds one zone), included from zones/example.zone:3"),
-        ("$INCLUDE outside.inc\n", "zones/outside.inc:1:1: www.other lies outside the zone example (its name is that of the SOA record; a missing final dot?), included from zones/example.zone:3"),
-        ("old DNAME n.other.net.\n$INCLUDE below.inc\n", "zones/below.inc:1:1: x.old.example A lies below the DNAME of old.example in zones/example.zone:3 (nothing may: RFC 6672 2.4), included from zones/example.zone:4"),
+        (
+            "www A 192.0.2.1\n$INCLUDE cname.inc\n",
+            "zones/cname.inc:1:1: www.example has a CNAME beside A records; the other stands in zones/example.zone:3 (an alias has no other data: RFC 1034 3.6.2), included from zones/example.zone:4",
+        ),
+        (
+            "$INCLUDE soa.inc\n",
+            "zones/soa.inc:1:1: a second SOA record; the first stands in zones/example.zone:1 (one file holds one zone), included from zones/example.zone:3",
+        ),
+        (
+            "$INCLUDE outside.inc\n",
+            "zones/outside.inc:1:1: www.other lies outside the zone example (its name is that of the SOA record; a missing final dot?), included from zones/example.zone:3",
+        ),
+        (
+            "old DNAME n.other.net.\n$INCLUDE below.inc\n",
+            "zones/below.inc:1:1: x.old.example A lies below the DNAME of old.example in zones/example.zone:3 (nothing may: RFC 6672 2.4), included from zones/example.zone:4",
+        ),
     ];
     for (text, expected) in cases {
         assert_eq!(refused(text, &files), [expected], "{text}");
     }
     let cases = [
-        ("www A 192.0.2.1\n$INCLUDE same.inc\n", "zones/same.inc:1:1: the same record stands in zones/example.zone:3: dropped, included from zones/example.zone:4"),
-        ("lab NS ns.other.net.\n$INCLUDE occluded.inc\n", "zones/occluded.inc:1:1: www.lab.example TXT lies below the delegation of lab.example (never answered: only NS, DS and the addresses of its name servers belong here), included from zones/example.zone:4"),
-        ("$INCLUDE ns.inc\n", "zones/ns.inc:1:1: the name server ns1.example has no address (resolvers need it: add an A or AAAA record), included from zones/example.zone:3"),
+        (
+            "www A 192.0.2.1\n$INCLUDE same.inc\n",
+            "zones/same.inc:1:1: the same record stands in zones/example.zone:3: dropped, included from zones/example.zone:4",
+        ),
+        (
+            "lab NS ns.other.net.\n$INCLUDE occluded.inc\n",
+            "zones/occluded.inc:1:1: www.lab.example TXT lies below the delegation of lab.example (never answered: only NS, DS and the addresses of its name servers belong here), included from zones/example.zone:4",
+        ),
+        (
+            "$INCLUDE ns.inc\n",
+            "zones/ns.inc:1:1: the name server ns1.example has no address (resolvers need it: add an A or AAAA record), included from zones/example.zone:3",
+        ),
     ];
     for (text, expected) in cases {
-        assert_eq!(build(text, &files).map(|(_, warnings)| warnings), Ok(vec![expected.to_owned()]), "{text}");
+        assert_eq!(
+            build(text, &files).map(|(_, warnings)| warnings),
+            Ok(vec![expected.to_owned()]),
+            "{text}"
+        );
     }
 }
 

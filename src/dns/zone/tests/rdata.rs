@@ -61,7 +61,11 @@ fn every_type_with_a_text_form_has_a_vector() {
 fn rfc3597_5_every_type_takes_the_generic_form_of_its_data() {
     for (bytes, rtype, text) in vectors() {
         let data = encode(rtype, text).unwrap();
-        assert_eq!(encode(rtype, &generic(&data)).map(|data| hex(&data)), Ok(bytes.to_owned()), "{rtype} {text}");
+        assert_eq!(
+            encode(rtype, &generic(&data)).map(|data| hex(&data)),
+            Ok(bytes.to_owned()),
+            "{rtype} {text}"
+        );
     }
 }
 
@@ -124,7 +128,12 @@ fn rfc3597_5_the_generic_form_of_a_known_type_is_held_to_its_layout() {
 /// Bad data, what is wrong, and at which column.
 const BAD: &[(&str, &str, &str, usize)] = &[
     ("NULL", "x", "only its generic form is understood: \\# LENGTH HEX", 1),
-    ("HIP", "2 200100107B1A74DF365639CC39F1D578 AA==", "only its generic form is understood: \\# LENGTH HEX", 1),
+    (
+        "HIP",
+        "2 200100107B1A74DF365639CC39F1D578 AA==",
+        "only its generic form is understood: \\# LENGTH HEX",
+        1,
+    ),
     ("TXT", "\\# 2 abc", "pairs of hexadecimal digits are expected here", 6),
     ("TXT", "\\# x 00", "a number is expected here", 4),
     ("TXT", "\\# 65536 00", "the number is too large", 4),
@@ -158,7 +167,12 @@ const BAD: &[(&str, &str, &str, usize)] = &[
     ("EUI64", "00-00-5e-ef-10-00-00-2", "pairs of hexadecimal digits with hyphens are expected here", 1),
     ("NID", "1 1:2:3", "four groups of four hexadecimal digits are expected here", 3),
     ("NID", "1 1:2:3:+4", "four groups of four hexadecimal digits are expected here", 3),
-    ("RRSIG", "A 8 2 60 20230229000000 1 1 . AA==", "a time is expected here: YYYYMMDDHHmmSS, or seconds since 1970", 10),
+    (
+        "RRSIG",
+        "A 8 2 60 20230229000000 1 1 . AA==",
+        "a time is expected here: YYYYMMDDHHmmSS, or seconds since 1970",
+        10,
+    ),
     ("RRSIG", "FOO 8 2 60 1 1 1 . AA==", "a record type is expected here", 1),
     ("NSEC3", "1 0 0 - 2t7w MX", "Base32 with the digits 0 to v is expected here", 9),
     ("NSEC3", "1 0 0 zz 2t7b MX", "hexadecimal digits, or `-` for none, are expected here", 7),
@@ -179,13 +193,33 @@ const BAD: &[(&str, &str, &str, usize)] = &[
     ("HTTPS", "1 . port=65536", "port is malformed: write it as in port=8443", 5),
     ("HTTPS", "1 . port=+1", "port is malformed: write it as in port=8443", 5),
     ("HTTPS", "1 . ohttp=1", "ohttp is malformed: write it as in ohttp", 5),
-    ("HTTPS", "1 . ipv4hint=2001:db8::1", "ipv4hint is malformed: write it as in ipv4hint=192.0.2.1,192.0.2.2", 5),
-    ("HTTPS", "1 . ech=AAAA", "ech is malformed: write it as in ech=AEX+DQBB... (Base64 of a whole ECHConfigList)", 5),
+    (
+        "HTTPS",
+        "1 . ipv4hint=2001:db8::1",
+        "ipv4hint is malformed: write it as in ipv4hint=192.0.2.1,192.0.2.2",
+        5,
+    ),
+    (
+        "HTTPS",
+        "1 . ech=AAAA",
+        "ech is malformed: write it as in ech=AEX+DQBB... (Base64 of a whole ECHConfigList)",
+        5,
+    ),
     ("HTTPS", "1 . mandatory=mandatory", "mandatory is malformed: write it as in mandatory=alpn,port", 5),
-    ("HTTPS", "1 . mandatory=port,port port=1", "mandatory is malformed: write it as in mandatory=alpn,port", 5),
+    (
+        "HTTPS",
+        "1 . mandatory=port,port port=1",
+        "mandatory is malformed: write it as in mandatory=alpn,port",
+        5,
+    ),
     ("HTTPS", "1 . mandatory=port", "mandatory lists port, which is not given (RFC 9460 8)", 5),
     ("HTTPS", "1 . no-default-alpn port=1", "no-default-alpn needs alpn (RFC 9460 7.1.1)", 21),
-    ("HTTPS", "1 . tls-supported-groups=29,29", "tls-supported-groups is malformed: write it as in tls-supported-groups=29,23", 5),
+    (
+        "HTTPS",
+        "1 . tls-supported-groups=29,29",
+        "tls-supported-groups is malformed: write it as in tls-supported-groups=29,23",
+        5,
+    ),
 ];
 
 #[test]
@@ -234,7 +268,8 @@ proptest! {
 
 #[test]
 fn every_field_kind_is_drawn_and_rendered() {
-    let kinds: BTreeSet<String> = types().into_iter().filter_map(layout::fields).flatten().map(kind).collect();
+    let kinds: BTreeSet<String> =
+        types().into_iter().filter_map(layout::fields).flatten().map(kind).collect();
     assert_eq!(kinds.len(), 26, "{kinds:?}");
 }
 

@@ -104,7 +104,16 @@ fn field_data(field: Field, before: &mut [u8], draws: &mut Draws<'_>) -> Vec<u8>
             .flat_map(|_| {
                 let (family, len) = [(1, 4), (2, 16)][draws.below(2)];
                 let address: Vec<u8> = draws.bytes(draws_len(len)).into_iter().map(|byte| byte | 1).collect();
-                [vec![0, family, draws.byte() % (8 * len as u8 + 1), draws.byte() & 0x80 | address.len() as u8], address].concat()
+                [
+                    vec![
+                        0,
+                        family,
+                        draws.byte() % (8 * len as u8 + 1),
+                        draws.byte() & 0x80 | address.len() as u8,
+                    ],
+                    address,
+                ]
+                .concat()
             })
             .collect(),
     }
@@ -147,7 +156,8 @@ fn params(draws: &mut Draws<'_>) -> Vec<u8> {
 
 fn location(draws: &mut Draws<'_>) -> Vec<u8> {
     let mut angle = |max: u32| {
-        let turn = u32::from_be_bytes([draws.byte(), draws.byte(), draws.byte(), draws.byte()]) % (2 * max + 1);
+        let turn =
+            u32::from_be_bytes([draws.byte(), draws.byte(), draws.byte(), draws.byte()]) % (2 * max + 1);
         ((1 << 31) - max + turn).to_be_bytes()
     };
     let (latitude, longitude) = (angle(90 * 3_600_000), angle(180 * 3_600_000));
@@ -199,7 +209,7 @@ fn digits(bytes: &[u8], width: usize, alphabet: &str) -> String {
 fn base64(bytes: &[u8]) -> String {
     let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = digits(bytes, 6, alphabet);
-    while text.len() % 4 != 0 {
+    while !text.len().is_multiple_of(4) {
         text.push('=');
     }
     text

@@ -202,8 +202,15 @@ fn rfc9460_4_1_svcb_targets_bring_what_the_client_asks_next() {
     );
     let zones = zones(&[("zones/example.zone", &text)], &[service("svc.example")]);
     assert_eq!(added(&zones, "www.example", 65), ["www.example. A", "www.example. AAAA"]);
-    assert_eq!(added(&zones, "pool.example", 65), ["a.example. A"], "once, and only what this zone has to say");
-    assert_eq!(added(&zones, "to.example", 65), ["www.example. HTTPS", "www.example. A", "www.example. AAAA"]);
+    assert_eq!(
+        added(&zones, "pool.example", 65),
+        ["a.example. A"],
+        "once, and only what this zone has to say"
+    );
+    assert_eq!(
+        added(&zones, "to.example", 65),
+        ["www.example. HTTPS", "www.example. A", "www.example. AAAA"]
+    );
     assert_eq!(added(&zones, "nowhere.example", 65), [""; 0], "an alias to nothing");
     assert_eq!(added(&zones, "*.w.example", 65), [""; 0], "the owner is not known yet");
     assert_eq!(added(&zones, "x.example", 65), [""; 0], "a service's addresses depend on who asks");
