@@ -75,44 +75,25 @@ impl<'a, 't> Reader<'a, 't> {
                 let seconds = read_ttl(&self.next()?)?;
                 self.put(&seconds.to_be_bytes())
             }
-            Field::Time => {
-                let seconds =
-                    self.parsed(time, "a time is expected here: YYYYMMDDHHmmSS, or seconds since 1970")?;
-                self.put(&seconds.to_be_bytes())
-            }
-            Field::Type => {
-                let rtype = self.parsed(|raw| Rtype::from_str(raw).ok(), "a record type is expected here")?;
-                self.put(&rtype.to_int().to_be_bytes())
-            }
+            Field::Time => self.one(time, "a time is expected here: YYYYMMDDHHmmSS, or seconds since 1970"),
+            Field::Type => self.one(record_type, "a record type is expected here"),
             Field::Name => {
                 let name = self.name()?;
                 self.put(&name)
             }
-            Field::Ipv4 => {
-                let address =
-                    self.parsed(|raw| raw.parse::<Ipv4Addr>().ok(), "an IPv4 address is expected here")?;
-                self.put(&address.octets())
-            }
-            Field::Ipv6 => {
-                let address =
-                    self.parsed(|raw| raw.parse::<Ipv6Addr>().ok(), "an IPv6 address is expected here")?;
-                self.put(&address.octets())
-            }
+            Field::Ipv4 => self.one(ipv4, "an IPv4 address is expected here"),
+            Field::Ipv6 => self.one(ipv6, "an IPv6 address is expected here"),
             Field::Text => self.text(),
             Field::Texts => {
                 self.text()?;
-                while self.at < self.tokens.len() {
+                while self.peek().is_some() {
                     self.text()?;
                 }
                 Ok(())
             }
             Field::Tag => {
-                let is_tag = |raw: &str| {
-                    let word = !raw.is_empty() && raw.bytes().all(|byte| byte.is_ascii_alphanumeric());
-                    (word && raw.len() <= MAX_TEXT_LEN).then(|| raw.to_owned())
-                };
-                let tag = self.parsed(is_tag, "a tag of letters and digits is expected here")?;
-                self.prefixed(tag.as_bytes())
+                let tag = self.parsed(tag, "a tag of letters and digits is expected here")?;
+                self.prefixed(&tag)
             }
             Field::Rest => {
                 let text = octets(self.next()?.raw);
@@ -121,7 +102,6 @@ impl<'a, 't> Reader<'a, 't> {
             Field::Hex => self.joined(hex, "pairs of hexadecimal digits are expected here"),
             Field::Base64 => self.joined(base64, "Base64 is expected here, with its `=` at the end"),
             Field::Salt => {
-                let salt = |raw: &str| if raw == "-" { Some(Vec::new()) } else { hex(raw) };
                 let salt = self.parsed(salt, "hexadecimal digits, or `-` for none, are expected here")?;
                 self.prefixed(&salt)
             }
@@ -131,16 +111,9 @@ impl<'a, 't> Reader<'a, 't> {
             }
             Field::Types => self.types(),
             Field::Eui(len) => {
-                let read = |raw: &str| eui(raw, len);
-                let bytes =
-                    self.parsed(read, "pairs of hexadecimal digits with hyphens are expected here")?;
-                self.put(&bytes)
+                self.one(|raw| eui(raw, len), "pairs of hexadecimal digits with hyphens are expected here")
             }
-            Field::Groups => {
-                let bytes =
-                    self.parsed(groups, "four groups of four hexadecimal digits are expected here")?;
-                self.put(&bytes)
-            }
+            Field::Groups => self.one(groups, "four groups of four hexadecimal digits are expected here"),
             Field::Gateway => self.gateway(),
             Field::Params => params::read(self),
             Field::Location => location::read(self),
@@ -189,6 +162,12 @@ impl<'a, 't> Reader<'a, 't> {
     pub(super) fn parsed<T>(&mut self, read: impl Fn(&str) -> Option<T>, why: &str) -> Result<T, Fault> {
         let token = self.next()?;
         read(token.raw).ok_or_else(|| self.fault(token.spot, why))
+    }
+
+    /// The bytes of the next token as `read` understands it.
+    fn one(&mut self, read: impl Fn(&str) -> Option<Vec<u8>>, why: &str) -> Result<(), Fault> {
+        let bytes = self.parsed(read, why)?;
+        self.put(&bytes)
     }
 
     /// A decimal number up to `max`.
@@ -319,6 +298,27 @@ pub(crate) fn octets(raw: &str) -> Vec<u8> {
     octets
 }
 
+fn record_type(raw: &str) -> Option<Vec<u8>> {
+    Rtype::from_str(raw).ok().map(|rtype| rtype.to_int().to_be_bytes().to_vec())
+}
+
+fn ipv4(raw: &str) -> Option<Vec<u8>> {
+    raw.parse::<Ipv4Addr>().ok().map(|address| address.octets().to_vec())
+}
+
+fn ipv6(raw: &str) -> Option<Vec<u8>> {
+    raw.parse::<Ipv6Addr>().ok().map(|address| address.octets().to_vec())
+}
+
+fn tag(raw: &str) -> Option<Vec<u8>> {
+    let word = !raw.is_empty() && raw.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (word && raw.len() <= MAX_TEXT_LEN).then(|| raw.as_bytes().to_vec())
+}
+
+fn salt(raw: &str) -> Option<Vec<u8>> {
+    if raw == "-" { Some(Vec::new()) } else { hex(raw) }
+}
+
 fn eui(raw: &str, len: usize) -> Option<Vec<u8>> {
     let bytes: Vec<u8> = raw
         .split('-')
@@ -339,12 +339,12 @@ fn groups(raw: &str) -> Option<Vec<u8>> {
 }
 
 /// `YYYYMMDDHHmmSS` in UTC, or a number of up to ten digits (RFC 4034 3.2); 1970 to 2106.
-fn time(raw: &str) -> Option<u32> {
+fn time(raw: &str) -> Option<Vec<u8>> {
     if raw.is_empty() || !raw.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     if raw.len() != 14 {
-        return raw.parse().ok();
+        return raw.parse::<u32>().ok().map(|seconds| seconds.to_be_bytes().to_vec());
     }
     let part = |from: usize, len: usize| raw.get(from..from + len)?.parse::<u64>().ok();
     let (year, month, day) = (part(0, 4)?, part(4, 2)?, part(6, 2)?);
@@ -368,5 +368,6 @@ fn time(raw: &str) -> Option<u32> {
         + (1..month).map(month_days).sum::<u64>()
         + day
         - 1;
-    u32::try_from(((days * 24 + hour) * 60 + minute) * 60 + second).ok()
+    let seconds = u32::try_from(((days * 24 + hour) * 60 + minute) * 60 + second).ok()?;
+    Some(seconds.to_be_bytes().to_vec())
 }
