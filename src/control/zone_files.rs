@@ -74,7 +74,7 @@ fn is_zone(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "zone")
 }
 
-/// Bytes outside UTF-8 become replacement characters here, and errors with their place where that matters.
+/// Bytes outside UTF-8 become replacement characters: passed over in comments, elsewhere errors with their place.
 fn read(path: &Path) -> io::Result<ZoneFile> {
     let bytes = files::read(path)?;
     Ok(ZoneFile { path: path.to_owned(), text: String::from_utf8_lossy(&bytes).into_owned() })

@@ -212,6 +212,11 @@ impl<'t> Entries<'t> {
             let text = format!("a control character (U+{:04X})", u32::from(next));
             fault.get_or_insert(Fault::new(spot, text, "is this a text file? Write it as \\DDD, in decimal"));
         }
+        if next == char::REPLACEMENT_CHARACTER {
+            // What the file's reader puts in place of other bytes: in a text it would be served as it stands.
+            let hint = "save the file as UTF-8, or write the byte as \\DDD, in decimal";
+            fault.get_or_insert(Fault::new(spot, "a byte that is not UTF-8", hint));
+        }
         if next != '\\' {
             return;
         }

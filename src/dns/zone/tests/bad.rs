@@ -314,6 +314,12 @@ const REFUSED: &[(&str, &[&str])] = &[
             "zones/example.zone:3:5: bad CNAME record: its data is malformed (it takes a name, as in `www CNAME web`)",
         ],
     ),
+    (
+        "HEAD\nwww TXT gr\u{fffd}n ; caf\u{fffd}\n",
+        &[
+            "zones/example.zone:3:11: a byte that is not UTF-8 (save the file as UTF-8, or write the byte as \\DDD, in decimal)",
+        ],
+    ),
     ("HEAD\nwww ANY x\n", &["zones/example.zone:3:5: ANY is a type for queries and messages, not for zones"]),
     (
         "HEAD\nwww HIP 2 200100107B1A74DF365639CC39F1D578 AA==\n",
