@@ -105,7 +105,12 @@ fn the_whole_example_of_the_reference_is_read() {
     let config = parse(&text, Path::new("/etc/waypost/waypost.toml"))
         .unwrap_or_else(|found| panic!("{}", render(&found, &text, false)));
     let warnings: Vec<String> = config.warnings.iter().map(Diagnostic::one_line).collect();
-    assert!(warnings.len() == 1 && warnings[0].contains("cookies"), "{warnings:?}");
+    assert!(warnings.is_empty(), "{warnings:?}");
+    let dns = config.dns.as_ref().unwrap();
+    let limit = dns.rate_limit.as_ref().unwrap();
+    assert_eq!((limit.per_second, limit.burst, limit.dry_run, limit.exempt.len()), (1000, 2500, false, 2));
+    assert_eq!(dns.dnstap.as_ref().unwrap().socket, Path::new("/run/dnstap.sock"));
+    assert_eq!(dns.chaos.id, "ns1");
     assert_eq!(config.state_dir, Path::new("/etc/waypost/state"));
     assert_eq!(config.region_rules[0].countries.len(), 4);
     assert_eq!(config.probes[0].damping.fall, 3);

@@ -37,12 +37,26 @@ pub(super) const REGION: Section = plain(
 );
 pub(super) const LOCATION: Section = plain("location", &["lat", "lon"]);
 pub(super) const GEO: Section = plain("[geo]", &["database", "unmapped", "max_moved"]);
-pub(super) const DNS: Section = Section {
-    title: "[dns]",
-    keys: &["listen", "zones", "udp_workers", "max_udp_size", "nsid", "ecs", "tcp", "cookies"],
-    later: &[("rate_limit", "response rate limiting"), ("dnstap", "dnstap")],
-};
+pub(super) const DNS: Section = plain(
+    "[dns]",
+    &[
+        "listen",
+        "zones",
+        "udp_workers",
+        "max_udp_size",
+        "nsid",
+        "ecs",
+        "tcp",
+        "cookies",
+        "chaos",
+        "rate_limit",
+        "dnstap",
+    ],
+);
 pub(super) const TCP: Section = plain("dns.tcp", &["max_connections", "per_client", "idle"]);
+pub(super) const CHAOS: Section = plain("dns.chaos", &["id", "version"]);
+pub(super) const RATE_LIMIT: Section = plain("dns.rate_limit", &["per_second", "burst", "dry_run", "exempt"]);
+pub(super) const DNSTAP: Section = plain("dns.dnstap", &["socket"]);
 pub(super) const COOKIES: Section = plain("dns.cookies", &["enabled", "unverified_udp"]);
 pub(super) const PROBE: Section = Section {
     title: "[[probes]]",

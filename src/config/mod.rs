@@ -5,6 +5,7 @@
 
 pub mod admin;
 mod diagnostic;
+mod dns;
 mod http;
 mod keys;
 mod nearest;
@@ -150,6 +151,12 @@ pub struct Dns {
     pub tcp: Tcp,
     /// DNS cookies.
     pub cookies: Cookies,
+    /// What CHAOS questions are answered.
+    pub chaos: Chaos,
+    /// Response rate limiting; absent: off.
+    pub rate_limit: Option<RateLimit>,
+    /// Where queries and answers are reported; absent: nowhere.
+    pub dnstap: Option<Dnstap>,
 }
 
 /// `dns.tcp`.
@@ -170,6 +177,35 @@ pub struct Cookies {
     pub enabled: bool,
     /// Largest UDP answer to a client without a valid cookie, in bytes.
     pub unverified_udp: u16,
+}
+
+/// `dns.chaos`: the texts of RFC 4892; an empty one is refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chaos {
+    /// `id.server` and `hostname.bind`.
+    pub id: String,
+    /// `version.server` and `version.bind`.
+    pub version: String,
+}
+
+/// `dns.rate_limit`: of answers over UDP, by the prefix of who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateLimit {
+    /// Answers per second that one address gets for good.
+    pub per_second: u32,
+    /// Answers that it gets at once after silence.
+    pub burst: u32,
+    /// Count only.
+    pub dry_run: bool,
+    /// Networks without a limit.
+    pub exempt: Vec<Network>,
+}
+
+/// `dns.dnstap`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dnstap {
+    /// The collector's Unix socket.
+    pub socket: PathBuf,
 }
 
 /// `[[probes]]`.

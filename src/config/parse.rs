@@ -4,9 +4,8 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use super::diagnostic::Diagnostic;
-use super::keys;
 use super::reader::{Env, Reader, Table, Value};
-use super::{Config, Log, LogFormat, LogLevel, Places, probes, regions, sections, services};
+use super::{Config, Log, LogFormat, LogLevel, Places, dns, keys, probes, regions, sections, services};
 
 /// The only `version` there is.
 const VERSION: u64 = 1;
@@ -49,7 +48,7 @@ fn read(top: &Table<'_, '_>, reader: &Reader<'_>, path: &Path, hostname: &str) -
     let names = declared.as_ref();
     let region_rules = regions::read_rules(top, names);
     let geo = top.optional("geo", |value| sections::read_geo(value, folder, names));
-    let dns = top.optional("dns", |value| sections::read_dns(value, folder));
+    let dns = top.optional("dns", |value| dns::read_dns(value, folder));
     let probes = top.or("probes", Vec::new(), |value| Some(probes::read(value, folder, names)));
     let services = top.or("services", Vec::new(), |value| Some(services::read(value, names, &probes)));
     services::check_against_probes(reader, &services, &probes, names);

@@ -237,31 +237,8 @@ fn read_network(
     region: &str,
     claims: &mut BTreeMap<Network, (String, Range<usize>)>,
 ) -> Option<Network> {
-    let text = item.string()?;
+    let network = parse_network(item)?;
     let typed = item.typed();
-    let network = match scalar::parse_network(&text) {
-        Ok(network) => network,
-        Err(NetworkFault::HostBits(masked)) => {
-            return item.refuse(
-                format!("network {typed} has bits set beyond its prefix length"),
-                format!("did you mean \"{}/{}\"?", masked.addr, masked.len),
-            );
-        }
-        Err(NetworkFault::NoLength(addr)) => {
-            let len = if addr.is_ipv4() { 32 } else { 128 };
-            return item.refuse(
-                format!("network {typed} has no length"),
-                format!("for this one address write \"{addr}/{len}\""),
-            );
-        }
-        Err(NetworkFault::TooLong(longest)) => {
-            return item.refuse(format!("network {typed} has a length above {longest}"), "");
-        }
-        Err(NetworkFault::Malformed) => {
-            let hint = "write an address and a length: \"203.0.113.0/24\", \"2001:db8::/32\"";
-            return item.refuse(format!("\"{typed}\" is not a network"), hint);
-        }
-    };
     if let Some((owner, first)) = claims.get(&network) {
         let message = if owner == region {
             format!("network {typed} is listed twice")
@@ -282,6 +259,33 @@ fn read_network(
         );
     }
     Some(network)
+}
+
+/// Reads a network.
+pub(super) fn parse_network(item: &Value<'_, '_>) -> Option<Network> {
+    let text = item.string()?;
+    let typed = item.typed();
+    match scalar::parse_network(&text) {
+        Ok(network) => Some(network),
+        Err(NetworkFault::HostBits(masked)) => item.refuse(
+            format!("network {typed} has bits set beyond its prefix length"),
+            format!("did you mean \"{}/{}\"?", masked.addr, masked.len),
+        ),
+        Err(NetworkFault::NoLength(addr)) => {
+            let len = if addr.is_ipv4() { 32 } else { 128 };
+            item.refuse(
+                format!("network {typed} has no length"),
+                format!("for this one address write \"{addr}/{len}\""),
+            )
+        }
+        Err(NetworkFault::TooLong(longest)) => {
+            item.refuse(format!("network {typed} has a length above {longest}"), "")
+        }
+        Err(NetworkFault::Malformed) => {
+            let hint = "write an address and a length: \"203.0.113.0/24\", \"2001:db8::/32\"";
+            item.refuse(format!("\"{typed}\" is not a network"), hint)
+        }
+    }
 }
 
 /// The name of the form in which addresses of this network hold an IPv4 address.

@@ -113,6 +113,9 @@ fn settings(listen: &[&str]) -> config::Dns {
         ecs: true,
         tcp: config::Tcp { max_connections: 16, per_client: 8, idle: Duration::from_secs(10) },
         cookies: config::Cookies { enabled: false, unverified_udp: 1232 },
+        chaos: config::Chaos::default(),
+        rate_limit: None,
+        dnstap: None,
     }
 }
 
