@@ -2,8 +2,9 @@
 # Runs every test on a Debian machine that has Rust; installs what else they need.
 set -eu
 
-# The Debian packages that the tests use: `dig`, and the linker and C headers that Rust itself needs.
-PACKAGES="bind9-dnsutils gcc libc6-dev"
+# The Debian packages that the tests use: `dig`, a dnstap collector (fstrm-bin) and reader, and the linker and C
+# headers that Rust itself needs.
+PACKAGES="bind9-dnsutils dnstap-ldns fstrm-bin gcc libc6-dev"
 
 # Keeps services from starting when their package is installed: the tests start their own, on ports of their own.
 POLICY=/usr/sbin/policy-rc.d

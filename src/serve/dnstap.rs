@@ -153,6 +153,11 @@ pub struct Output {
 }
 
 impl Output {
+    /// What became of the messages.
+    pub fn counts(&self) -> Arc<Counts> {
+        Arc::clone(&self.counts)
+    }
+
     /// Starts the thread that sends. It connects when a collector is there, as often as that takes.
     ///
     /// Errors: the thread can't be made.

@@ -10,6 +10,7 @@ mod harness;
 
 mod admin_file;
 mod agreement;
+mod dnstap;
 mod drains;
 mod failover;
 mod geo_files;
