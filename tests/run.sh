@@ -2,9 +2,9 @@
 # Runs every test on a Debian machine that has Rust; installs what else they need.
 set -eu
 
-# The Debian packages that the tests use: `dig`, a dnstap collector (fstrm-bin) and reader, and the linker and C
-# headers that Rust itself needs.
-PACKAGES="bind9-dnsutils dnstap-ldns fstrm-bin gcc libc6-dev"
+# The Debian packages that the tests use: `dig`, a dnstap collector (fstrm-bin) and reader, other name servers, Python for
+# the programs that ask from outside, and the linker and C headers that Rust itself needs.
+PACKAGES="bind9-dnsutils dnstap-ldns fstrm-bin gcc knot libc6-dev nsd python3 python3-venv"
 
 # Keeps services from starting when their package is installed: the tests start their own, on ports of their own.
 POLICY=/usr/sbin/policy-rc.d
@@ -17,11 +17,12 @@ Installs the Debian packages that the tests need and that are missing (as root, 
 \`cargo test\` with the arguments given, for instance a part of a test's name.
 
 Packages: $PACKAGES
+Python:   tests/requirements.txt, from PyPI into target/python, once
 
 Servers that the tests need are started by the tests themselves, on loopback, and end with them. Afterwards the
 temporary files are gone; installed packages stay.
 
-Exit status: that of \`cargo test\`; 1 when a package is missing and can't be installed.
+Exit status: that of \`cargo test\`; 1 when something is missing and can't be installed.
 HELP
 }
 
@@ -35,6 +36,7 @@ main() {
     cd "$(dirname "$0")/.."
     find_cargo
     install_missing
+    provide_python
 
     # Everything the tests write lies in one folder, so that one line cleans up.
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/waypost-tests.XXXXXX")
@@ -42,7 +44,7 @@ main() {
     trap 'exit 130' INT
     trap 'exit 143' TERM
     # A snapshot that differs is a failure, never a new file.
-    TMPDIR=$scratch INSTA_UPDATE=no cargo test --locked "$@"
+    TMPDIR=$scratch INSTA_UPDATE=no WAYPOST_TEST_PYTHON=$python cargo test --locked "$@"
 }
 
 find_cargo() {
@@ -80,6 +82,25 @@ missing_packages() {
         [ "$status" = installed ] || list="$list $package"
     done
     echo "${list# }"
+}
+
+# Sets `python` to an interpreter with what tests/requirements.txt asks for. Debian 12's own dnspython is too old, so it
+# comes from PyPI, once, into a folder of the build's; a later run needs no network.
+provide_python() {
+    environment=${CARGO_TARGET_DIR:-$PWD/target}/python
+    python=$environment/bin/python
+    # The list as it was when installed: a changed pin is installed anew.
+    ! cmp -s tests/requirements.txt "$environment/installed" || return 0
+    echo "tests/run.sh: installing tests/requirements.txt into $environment"
+    python3 -m venv --clear "$environment" || fail "python3 can't make an environment in $environment"
+    "$python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes \
+        -r tests/requirements.txt || fail "what tests/requirements.txt names could not be installed.
+    Without a way to PyPI: fetch it where there is one and unpack it here,
+        pip download --no-deps --require-hashes -r tests/requirements.txt -d wheels
+        $python -m pip install --no-index --find-links wheels -r tests/requirements.txt
+        cp tests/requirements.txt $environment/installed
+    and run this again; or let PIP_INDEX_URL name a mirror."
+    cp tests/requirements.txt "$environment/installed"
 }
 
 # Only where nobody has a policy already, and only while installing.

@@ -105,6 +105,16 @@ fn the_requirements_page_names_every_requirement_and_only_tests_that_exist() {
 }
 
 #[test]
+fn the_conformance_page_names_every_rfc_file_and_only_tests_that_exist() {
+    let sources = rust_files(&["src", "tests"]);
+    let tests: Vec<String> = sources.iter().flat_map(pages::test_names).collect();
+    let files: Vec<String> = sources.iter().map(|source| source.path.clone()).collect();
+    let page = read("docs/conformance.md");
+    assert!(page.contains("tests/rfc/"), "the page is there");
+    assert_tidy(&pages::conformance("docs/conformance.md", &page, &tests, &files));
+}
+
+#[test]
 fn links_between_pages_lead_somewhere() {
     let is_there = |path: &Path| root().join(path).exists();
     assert_tidy(&over_texts(|path, text| pages::links(path, text, &is_there)));

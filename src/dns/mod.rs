@@ -148,7 +148,8 @@ fn look_up(
     reply: &mut Reply<'_>,
 ) -> u8 {
     let (id, qtype) = (header.id, question.qtype);
-    let mut lookup = Lookup { view, worker, query, id, qtype, edns, reply, scope: 0 };
+    let redirected = [None; lookup::MAX_ALIASES + 1];
+    let mut lookup = Lookup { view, worker, query, id, qtype, edns, reply, scope: 0, redirected };
     lookup.answer(question);
     lookup.scope
 }

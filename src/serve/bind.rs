@@ -16,13 +16,13 @@ use super::{dnstap, udp};
 
 /// Kernel buffer for datagrams not yet read, in bytes; what `net.core.rmem_max` allows of it is taken. Rides out a
 /// worker that is off the processor for some 50 ms at 200,000 queries a second.
-const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
+pub const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
 
 /// How long an idle UDP worker sleeps in the kernel before it looks at the gate and lets old snapshots go.
 const RECEIVE_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Connections that may wait in the kernel to be accepted.
-const BACKLOG: i32 = 1024;
+pub const BACKLOG: i32 = 1024;
 
 /// Ports tried for an address with port 0, until one is free for both protocols.
 const PORT_ATTEMPTS: usize = 16;

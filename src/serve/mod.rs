@@ -30,7 +30,7 @@ use std::time::Duration;
 use crate::control::{Clock, Reader, Snapshot};
 use crate::dns::{self, Query, Worker};
 
-pub use bind::{BindError, Bound, Proto, bind};
+pub use bind::{BACKLOG, BindError, Bound, Proto, RECEIVE_BUFFER_BYTES, bind};
 pub use stats::{Counter, Stats};
 
 use gate::Gate;

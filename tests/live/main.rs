@@ -11,6 +11,7 @@ mod harness;
 mod admin_file;
 mod agreement;
 mod dnstap;
+mod doctor;
 mod drains;
 mod failover;
 mod geo_files;

@@ -18,6 +18,9 @@ const TRAPS: std::ops::RangeInclusive<char> = 'a'..='l';
 /// The ways in which a requirement may stand, as its last column begins.
 const STATUSES: [&str; 3] = ["shown by `", "not yet: ", "not applicable: "];
 
+/// So many underscores make a name a sentence, as those of tests are.
+const SENTENCE: usize = 4;
+
 /// The names of a file's tests.
 pub(crate) fn test_names(source: &Source) -> Vec<String> {
     let mut names = Vec::new();
@@ -74,6 +77,31 @@ fn required_ids() -> Vec<String> {
         NUMBERED.iter().flat_map(|(prefix, count)| (1..=*count).map(move |n| format!("{prefix}{n}")));
     let named = NAMED.iter().map(|name| (*name).to_owned());
     numbered.chain(TRAPS.map(|letter| format!("trap {letter}"))).chain(named).collect()
+}
+
+/// Every test that the page about conformance names exists, and every file of RFC tests stands on it.
+pub(crate) fn conformance(path: &str, page: &str, tests: &[String], files: &[String]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut add = |line, what, why| findings.push(Finding { path: path.to_owned(), line, what, why });
+    for (index, line) in page.lines().enumerate() {
+        // Every other piece stands between backticks; a test's name is a sentence.
+        let named = line.split('`').skip(1).step_by(2);
+        for name in named.filter(|name| is_word(name) && name.matches('_').count() >= SENTENCE) {
+            if !tests.iter().any(|test| test == name) {
+                add(
+                    index + 1,
+                    format!("no test is called `{name}`"),
+                    "a test that does not exist shows nothing",
+                );
+            }
+        }
+    }
+    for file in files.iter().filter(|file| file.starts_with("tests/rfc/rfc")) {
+        if !page.contains(&format!("](../{file})")) {
+            add(0, format!("{file} is not on the page"), "what is not listed is not found");
+        }
+    }
+    findings
 }
 
 /// Relative links of a page lead to files that are there.

@@ -248,6 +248,18 @@ fn a_requirement_without_row_status_or_test_is_found() {
 }
 
 #[test]
+fn a_test_that_the_conformance_page_makes_up_and_an_rfc_file_that_it_forgets_are_found() {
+    let page = "`a_test_that_is_there` `short_word` `a_test_that_is_gone`\n[r](../tests/rfc/rfc1.rs)\n";
+    let tests = ["a_test_that_is_there".to_owned()];
+    let files = ["tests/rfc/rfc1.rs", "tests/rfc/rfc2.rs", "tests/rfc/ask.rs"].map(str::to_owned);
+    let found = seen(&pages::conformance("c.md", page, &tests, &files));
+    assert_eq!(
+        found,
+        ["1 no test is called `a_test_that_is_gone`", "0 tests/rfc/rfc2.rs is not on the page"]
+    );
+}
+
+#[test]
 fn only_functions_that_are_run_as_tests_count_as_tests() {
     let text = "#[test]\nfn a() {}\n#[tokio::test(start_paused = true)]\nasync fn b() {}\n#[cfg(test)]\nmod t { fn c() {} }";
     assert_eq!(pages::test_names(&source("tests/a.rs", text)), ["a", "b"]);

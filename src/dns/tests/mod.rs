@@ -250,6 +250,7 @@ const SOA: u16 = 6;
 const MX: u16 = 15;
 const TXT: u16 = 16;
 const AAAA: u16 = 28;
+const DNAME: u16 = 39;
 const DS: u16 = 43;
 const HTTPS: u16 = 65;
 const ANY: u16 = 255;

@@ -125,6 +125,23 @@ fn a_dname_redirects_what_is_below_it_and_shows_the_alias_it_makes() {
 }
 
 #[test]
+fn a_dname_that_a_chain_meets_again_stands_in_the_answer_once() {
+    let answers = ask("host.up.up.back", A).answers();
+    assert_eq!(
+        answers[1..],
+        [
+            "host.up.up.back 300 CNAME host.up.back.gslb.example.com.",
+            "host.up.back 300 CNAME host.back.gslb.example.com.",
+            "host.back 300 A 192.0.2.62"
+        ]
+    );
+    assert!(answers[0].starts_with("up.back 300 DNAME "), "{answers:?}");
+    let answers = ask("round.up.back", DNAME).answers();
+    let types: Vec<&str> = answers.iter().filter_map(|text| text.split(' ').nth(2)).collect();
+    assert_eq!(types, ["DNAME", "CNAME", "CNAME"], "as redirection and as what was asked for");
+}
+
+#[test]
 fn a_dname_that_makes_the_name_too_long_is_yxdomain() {
     let label = "x".repeat(63);
     let name = format!("{label}.{label}.{label}.{}.rec", "x".repeat(40));

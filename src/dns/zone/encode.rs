@@ -87,15 +87,17 @@ fn glue_of(draft: &Draft<'_>, targets: &[&name::Name]) -> Vec<Box<[u8]>> {
     glue
 }
 
-/// Addresses of the names that a set points to, as far as this zone has them (RFC 1034 4.3.2 step 6). Addresses below
-/// a cut are not the zone's to say, except to find a name server.
+/// Addresses of the names that a set points to, as far as this zone has them (RFC 1034 4.3.2 step 6, RFC 9460 4.1).
+/// Addresses below a cut are not the zone's to say, except to find a name server.
 fn additional(draft: &Draft<'_>, rtype: Rtype, set: &DraftSet) -> Records {
     let mut records = Records::default();
-    if !matches!(rtype, Rtype::NS | Rtype::MX | Rtype::SRV) {
-        return records;
-    }
+    let target_of = |data: &[u8]| match rtype {
+        Rtype::NS | Rtype::MX | Rtype::SRV => rdata::target(rtype, data),
+        Rtype::SVCB | Rtype::HTTPS => rdata::service_target(data),
+        _ => None,
+    };
     let mut seen = BTreeSet::new();
-    for target in set.records.iter().filter_map(|(data, _)| rdata::target(rtype, data)) {
+    for target in set.records.iter().filter_map(|(data, _)| target_of(data)) {
         let sayable = rtype == Rtype::NS || draft.cut_of(&target).is_none();
         if !sayable || !seen.insert(target.clone()) {
             continue;

@@ -60,6 +60,15 @@ pub(super) fn target(rtype: Rtype, data: &[u8]) -> Option<name::Name> {
     Some(name.to_ascii_lowercase().into())
 }
 
+/// The target of SVCB and HTTPS data, in lower case (RFC 9460 2.2); `None` for the root, which means the owner itself or
+/// nothing.
+pub(super) fn service_target(data: &[u8]) -> Option<name::Name> {
+    let after_priority = data.get(2..)?;
+    let len: usize = 1 + name::labels(after_priority).map(|label| 1 + label.len()).sum::<usize>();
+    let target = after_priority.get(..len).filter(|target| target.len() > 1)?;
+    Some(target.to_ascii_lowercase().into())
+}
+
 /// Positions of the tokens that are names.
 const fn name_positions(rtype: Rtype) -> &'static [usize] {
     match rtype {
