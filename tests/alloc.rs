@@ -10,9 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use waypost::control::{Publisher, Snapshot};
+use waypost::control::{Clock, Publisher, Snapshot};
 use waypost::dns::{MAX_TCP_SIZE, Query, Settings, Transport, View, Worker, limit};
 use waypost::health::Mono;
+use waypost::serve::dnstap::{self, Exchange};
 use waypost::serve::{Live, Responder as _};
 
 /// Mixed queries that are answered.
@@ -120,4 +121,23 @@ fn ten_thousand_mixed_answers_allocate_and_free_nothing_while_snapshots_are_swap
     });
     assert_eq!((noted, serials >= 10), (0, true), "{answered} answers");
     assert!(watch(|| drop(vec![1])) >= 2, "the counting counts");
+}
+
+#[test]
+fn telling_dnstap_allocates_and_frees_nothing_whether_the_queue_has_room_or_not() {
+    let socket = "nobody-listens-here.sock".into();
+    let settings = dnstap::Settings { socket, identity: "ns1".into(), version: "waypost".into() };
+    let (mut taps, output) = dnstap::taps(settings, 1);
+    let tap = taps.first_mut().unwrap();
+    let (peer, local) = ("192.0.2.7:4711".parse().unwrap(), Some("192.0.2.53".parse().unwrap()));
+    let clock = Clock::start();
+    let mut noted = 0;
+    for query in mixed_queries().iter().cycle().take(100_000) {
+        noted += watch(|| {
+            let (transport, answer) = (Transport::Udp, &query[..]);
+            tap.record(&Exchange { transport, peer, local, port: 53, time: clock.wall(), query, answer });
+        });
+    }
+    assert_eq!(noted, 0);
+    assert!(output.counts().dropped() > 0, "some found no room");
 }

@@ -22,7 +22,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use super::operator::Operator;
 use super::pressure::watch_limits;
 use super::probing::Probing;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::control::admin_source::{AdminSource, LOOK_EVERY};
 use crate::control::desk::{Desk, Handle};
 use crate::control::files;
@@ -33,6 +33,7 @@ use crate::control::{Clock, Reader, run};
 use crate::dns::{Worker, limit};
 use crate::probe::{ClientError, Runner};
 use crate::serve::admin::{self, AdminState, DnsCounts, ExtraRoutes, LiveCounts};
+use crate::serve::dnstap::Settings;
 use crate::serve::{self, BindError, Bound, Serving};
 
 /// Without a saved table, answering begins at the latest after this, seen or not.
@@ -147,7 +148,7 @@ impl Node {
         let clock = Clock::start();
         let now = clock.now();
         make_state_dir(&config.state_dir)?;
-        let bound = config.dns.as_ref().map(serve::bind).transpose().map_err(StartError::Bind)?;
+        let bound = config.dns.as_ref().map(|dns| bind_dns(dns, &config.node)).transpose()?;
         let admin = TcpListener::bind(config.admin.listen)
             .await
             .map_err(|error| StartError::BindAdmin(config.admin.listen, error))?;
@@ -279,6 +280,19 @@ impl Node {
     }
 }
 
+/// Binds the DNS sockets, tapped if so configured.
+fn bind_dns(dns: &config::Dns, node: &str) -> Result<Bound, StartError> {
+    let bound = serve::bind(dns).map_err(StartError::Bind)?;
+    Ok(match &dns.dnstap {
+        Some(dnstap) => bound.tapped(Settings {
+            socket: dnstap.socket.clone(),
+            identity: node.to_owned(),
+            version: concat!("waypost ", env!("CARGO_PKG_VERSION")).to_owned(),
+        }),
+        None => bound,
+    })
+}
+
 /// Starts the threads that answer, which wait until they are told to; with what they count.
 fn start_dns(bound: Bound, reader: &Reader, clock: Clock) -> io::Result<(Serving, Arc<LiveCounts>)> {
     let limits = Arc::new(limit::Table::new(random_key()));
@@ -289,7 +303,8 @@ fn start_dns(bound: Bound, reader: &Reader, clock: Clock) -> io::Result<(Serving
         worker
     })?;
     let sockets = serving.stats();
-    Ok((serving, Arc::new(LiveCounts { workers, sockets })))
+    let dnstap = serving.dnstap_counts();
+    Ok((serving, Arc::new(LiveCounts { workers, sockets, dnstap })))
 }
 
 /// A key that nobody can guess, from the keys that the standard library gives its hash tables.

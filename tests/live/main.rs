@@ -10,6 +10,7 @@ mod harness;
 
 mod admin_file;
 mod agreement;
+mod dnstap;
 mod doctor;
 mod drains;
 mod failover;
