@@ -28,3 +28,4 @@ pub mod storm;
 
 pub use clock::{Clock, Now};
 pub use snapshot::{Publisher, Reader, Snapshot};
+pub mod zone_files;

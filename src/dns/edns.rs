@@ -167,6 +167,11 @@ impl OptAnswer<'_> {
         Self { subnet: None, nsid: &[], cookie: None, keepalive: None, ..self }
     }
 
+    /// Leaves out what would make the answer longer than the query.
+    pub(super) const fn without_growth(self) -> Self {
+        Self { nsid: &[], ..self }
+    }
+
     /// Writes the record; `scope` goes into the subnet option (RFC 7871 7.2.1). The answer's extended error, for which
     /// no room is kept, comes along if there is some.
     pub(super) fn write(&self, reply: &mut Reply<'_>, rcode: Rcode, scope: u8) -> Result<(), Full> {

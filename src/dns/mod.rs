@@ -15,6 +15,7 @@ pub mod cookie;
 pub mod counters;
 pub mod edns;
 mod extended;
+pub mod limit;
 pub mod lookup;
 mod referral;
 mod reply;
@@ -26,13 +27,15 @@ pub mod zone;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use self::cookie::Cookie;
 use self::lookup::Lookup;
 use self::reply::Reply;
-use self::wire::{Fault, Header, Message, Name, Question};
+use self::wire::{Fault, Header, Message, Name, Question, Rcode};
 use crate::health::Mono;
 use crate::region::geo::GeoTable;
 
 pub use self::cookie::Cookies;
+use self::counters::Limited;
 pub use self::counters::{Counters, Worker};
 
 /// Longest message over TCP, in bytes (RFC 1035 4.2.2).
@@ -66,6 +69,8 @@ pub struct Settings {
     pub cookies: Option<Cookies>,
     /// What CHAOS questions are answered.
     pub chaos: Chaos,
+    /// How many full answers over UDP one source gets; absent: all.
+    pub rate_limit: Option<limit::Rule>,
 }
 
 impl Default for Settings {
@@ -78,6 +83,7 @@ impl Default for Settings {
             tcp_idle_100ms: 100,
             cookies: None,
             chaos: Chaos::default(),
+            rate_limit: None,
         }
     }
 }
@@ -151,9 +157,14 @@ fn answer(
     if let Some(cookie) = &cookie {
         worker.counters().count_cookie(cookie.standing);
     }
+    let limited = limit(view, worker, &query, fault, cookie.as_ref());
     let opt = edns.map(|edns| {
         let opt = edns.answer(&view.settings, query.transport, cookie);
-        if fault == Some(Fault::EdnsVersion) { opt.without_options() } else { opt }
+        match fault {
+            Some(Fault::EdnsVersion) => opt.without_options(),
+            _ if limited.is_some() => opt.without_growth(),
+            _ => opt,
+        }
     });
     let opt_len = opt.map_or(0, |opt| opt.len());
     let limit = match (query.transport, edns) {
@@ -164,6 +175,11 @@ fn answer(
     let room = limit.min(out.len()).checked_sub(opt_len)?;
     let mut reply = Reply::begin(out, room, message.question.as_ref())?;
     let scope = match (fault, &message.question, &cookie) {
+        (None, Some(_), _) if limited == Some(Limited::BadCookie) => {
+            reply.fail(Rcode::BadCookie, None);
+            0
+        }
+        (None, Some(_), _) if limited.is_some() => 0,
         (None, Some(question), _) => look_up(view, worker, query, header, edns, question, &mut reply),
         (Some(Fault::NoQuestion), None, Some(cookie)) => {
             reply.rcode = cookie.fetched();
@@ -175,6 +191,10 @@ fn answer(
             0
         }
     };
+    if limited == Some(Limited::Slip) {
+        reply.truncate();
+        reply.extended = None;
+    }
     let rcode = reply.rcode;
     if let Some(opt) = opt {
         reply.extend_limit(opt_len);
@@ -182,6 +202,30 @@ fn answer(
     }
     worker.counters().count_response(query.transport, rcode);
     Some(reply.finish(header))
+}
+
+/// What the client gets in place of content when its prefix has used up its answers over UDP: it is sent to TCP, or, if
+/// it knows cookies, back with a good one (RFC 7873 5.2.3). Neither over TCP nor with a valid cookie is anybody limited:
+/// there the client has shown that it is where it says.
+fn limit(
+    view: &View,
+    worker: &Worker,
+    query: &Query<'_>,
+    fault: Option<Fault>,
+    cookie: Option<&Cookie>,
+) -> Option<Limited> {
+    let (Some(rule), Transport::Udp) = (&view.settings.rate_limit, query.transport) else { return None };
+    let table = worker.limits()?;
+    if cookie.is_some_and(Cookie::is_verified) || table.admit(rule, query.peer, query.now) {
+        return None;
+    }
+    let limited = match cookie {
+        _ if rule.dry_run => Limited::DryRun,
+        Some(_) if fault.is_none() => Limited::BadCookie,
+        _ => Limited::Slip,
+    };
+    worker.counters().count_limited(limited);
+    (!rule.dry_run).then_some(limited)
 }
 
 /// Returns the scope of the answer.

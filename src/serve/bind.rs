@@ -12,7 +12,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::config;
 
-use super::udp;
+use super::{dnstap, udp};
 
 /// Kernel buffer for datagrams not yet read, in bytes; what `net.core.rmem_max` allows of it is taken. Rides out a
 /// worker that is off the processor for some 50 ms at 200,000 queries a second.
@@ -33,10 +33,18 @@ pub struct Bound {
     pub(super) udp: Vec<UdpSocket>,
     pub(super) tcp: Vec<TcpListener>,
     pub(super) limits: config::Tcp,
+    /// Absent: dnstap is off.
+    pub(super) dnstap: Option<dnstap::Settings>,
     addrs: Vec<SocketAddr>,
 }
 
 impl Bound {
+    /// Every query and answer of these sockets is told to a dnstap collector.
+    #[must_use]
+    pub fn tapped(self, settings: dnstap::Settings) -> Self {
+        Self { dnstap: Some(settings), ..self }
+    }
+
     /// The addresses as bound, in the order of the configuration; UDP and TCP have the same port.
     pub fn local_addrs(&self) -> &[SocketAddr] {
         &self.addrs
@@ -51,7 +59,8 @@ pub fn bind(dns: &config::Dns) -> Result<Bound, BindError> {
         0 => thread::available_parallelism().map_or(1, NonZeroUsize::get),
         workers => workers,
     };
-    let mut bound = Bound { udp: Vec::new(), tcp: Vec::new(), limits: dns.tcp, addrs: Vec::new() };
+    let mut bound =
+        Bound { udp: Vec::new(), tcp: Vec::new(), limits: dns.tcp, dnstap: None, addrs: Vec::new() };
     for &addr in &dns.listen {
         let (listener, sockets, addr) = bind_address(addr, workers)?;
         bound.tcp.push(listener);

@@ -12,6 +12,7 @@
 
 pub mod admin;
 mod bind;
+pub mod dnstap;
 mod gate;
 mod stats;
 mod tcp;
@@ -112,18 +113,25 @@ pub fn start_with<R: Responder>(
     let gate = Arc::new(Gate::new());
     let stats = Arc::new(Stats::default());
     // Dropped on an early return, which stops the threads made so far.
-    let mut serving = Serving { gate: Arc::clone(&gate), stats: Arc::clone(&stats), threads: Vec::new() };
+    let mut serving =
+        Serving { gate: Arc::clone(&gate), stats: Arc::clone(&stats), threads: Vec::new(), dnstap: None };
+    let threads = bound.udp.len() + usize::from(!bound.tcp.is_empty());
+    let (taps, output) = bound.dnstap.map(|settings| dnstap::taps(settings, threads)).unzip();
+    serving.dnstap = output.map(|output: dnstap::Output| output.start(clock)).transpose()?;
+    let mut taps = taps.unwrap_or_default().into_iter();
     for (index, socket) in bound.udp.into_iter().enumerate() {
         let responder = new_responder();
         let (gate, stats) = (Arc::clone(&gate), Arc::clone(&stats));
-        let worker = worker::Worker { socket, responder, clock, gate, stats };
+        let tap = taps.next().map(|tap| worker::UdpTap::new(tap, &socket));
+        let worker = worker::Worker { socket, responder, clock, gate, stats, tap };
         serving.spawn(format!("dns-udp-{index}"), move || worker.run())?;
     }
     if !bound.tcp.is_empty() {
         let limits = tcp::Limits::new(bound.limits);
         let server = tcp::Server::new(bound.tcp, limits, clock, &gate, &stats)?;
         let responder = new_responder();
-        serving.spawn("dns-tcp".to_owned(), move || server.run(responder))?;
+        let tap = taps.next();
+        serving.spawn("dns-tcp".to_owned(), move || server.run(responder, tap))?;
     }
     Ok(serving)
 }
@@ -135,6 +143,8 @@ pub struct Serving {
     gate: Arc<Gate>,
     stats: Arc<Stats>,
     threads: Vec<JoinHandle<()>>,
+    /// Outlives the threads, whose last messages it sends.
+    dnstap: Option<dnstap::Running>,
 }
 
 impl Serving {
@@ -148,7 +158,13 @@ impl Serving {
         Arc::clone(&self.stats)
     }
 
-    /// Takes nothing new, answers what has arrived, and joins the threads; waits at most `deadline`.
+    /// What became of dnstap messages; absent: dnstap is off.
+    pub fn dnstap_counts(&self) -> Option<Arc<dnstap::Counts>> {
+        self.dnstap.as_ref().map(dnstap::Running::counts)
+    }
+
+    /// Takes nothing new, answers what has arrived, and joins the threads; waits at most `deadline`, and after it one
+    /// second more for a dnstap collector to take what is queued.
     ///
     /// Blocks: from async code, call it where blocking is allowed. Returns the number of threads that had not ended
     /// in time; they are left to end by themselves.
@@ -163,6 +179,9 @@ impl Serving {
             } else {
                 left += 1;
             }
+        }
+        if let Some(dnstap) = self.dnstap.take() {
+            dnstap.stop();
         }
         left
     }

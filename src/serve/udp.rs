@@ -51,7 +51,7 @@ pub(super) struct Sent {
 #[derive(Debug)]
 pub(super) struct Packet<'b> {
     bytes: &'b [u8],
-    peer: IpAddr,
+    pub(super) peer: SocketAddr,
     /// Whether the datagram was longer than the buffer, so that its end is missing.
     pub(super) is_oversize: bool,
     /// Room for the answer.
@@ -61,8 +61,8 @@ pub(super) struct Packet<'b> {
 impl<'b> Packet<'b> {
     /// The query, and where its answer goes.
     pub(super) fn into_query(self, now: Now) -> (Query<'b>, &'b mut [u8]) {
-        let (now, wall_s) = (now.mono, now.wall_s());
-        let query = Query { bytes: self.bytes, peer: self.peer, transport: Transport::Udp, now, wall_s };
+        let (peer, transport) = (self.peer.ip(), Transport::Udp);
+        let query = Query { bytes: self.bytes, peer, transport, now: now.mono, wall_s: now.wall_s() };
         (query, self.out)
     }
 }
@@ -177,6 +177,16 @@ impl Batch {
                 ),
             })
         }
+    }
+
+    /// The address that the datagram at `index` was sent to, where the socket reports it ([`report_destination`]).
+    pub(super) fn destination(&self, index: usize) -> Option<IpAddr> {
+        if index >= self.received {
+            return None;
+        }
+        // SAFETY: `index` is below `BATCH`. The kernel has written the header, whose control pointer names our own
+        // aligned memory of at least that length, which nobody changes while `self` is borrowed.
+        unsafe { destination(&raw const (*self.memory.as_ptr()).query_headers[index].msg_hdr) }
     }
 
     /// Queues the first `len` bytes of the answer to the datagram at `index`; zero: none. Each at most once a batch.
@@ -324,7 +334,7 @@ fn slice_of(buffer: *mut [u8; BUFFER_BYTES]) -> iovec {
 }
 
 /// The peer's address, when something can be sent there.
-fn answerable(peer: &Peer) -> Option<IpAddr> {
+fn answerable(peer: &Peer) -> Option<SocketAddr> {
     // SAFETY: the memory was all zeroes or written by the kernel, and every bit pattern is valid for all three
     // fields. `family` lies at the beginning of both addresses.
     let (ip, port) = unsafe {
@@ -334,7 +344,36 @@ fn answerable(peer: &Peer) -> Option<IpAddr> {
             _ => return None,
         }
     };
-    (port != 0).then_some(ip)
+    (port != 0).then(|| SocketAddr::new(ip, u16::from_be(port)))
+}
+
+/// The local address in the PKTINFO control data, if there is any: the one that the answer leaves from.
+///
+/// # Safety
+///
+/// As for [`release_interface`], but that others may read.
+unsafe fn destination(header: *const msghdr) -> Option<IpAddr> {
+    // SAFETY: as in `release_interface`.
+    unsafe {
+        let first = libc::CMSG_FIRSTHDR(header);
+        if first.is_null() {
+            return None;
+        }
+        let data = libc::CMSG_DATA(first);
+        let holds = |size: usize| (*first).cmsg_len as usize >= libc::CMSG_LEN(size as _) as usize;
+        match ((*first).cmsg_level, (*first).cmsg_type) {
+            (libc::IPPROTO_IP, libc::IP_PKTINFO) if holds(size_of::<libc::in_pktinfo>()) => {
+                let info = data.cast::<libc::in_pktinfo>();
+                let addr = (&raw const (*info).ipi_spec_dst.s_addr).read_unaligned();
+                Some(addr.to_ne_bytes().into())
+            }
+            (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) if holds(size_of::<libc::in6_pktinfo>()) => {
+                let info = data.cast::<libc::in6_pktinfo>();
+                Some((&raw const (*info).ipi6_addr.s6_addr).read_unaligned().into())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Takes the interface out of the PKTINFO control data, if there is any: answers leave by the routing table, not
@@ -424,7 +463,7 @@ mod tests {
     #[test]
     fn a_datagram_from_port_zero_cannot_be_answered() {
         assert_eq!(answerable(&peer_v4(0)), None);
-        assert_eq!(answerable(&peer_v4(53)), Some(IpAddr::from([192, 0, 2, 7])));
+        assert_eq!(answerable(&peer_v4(53)), Some(SocketAddr::from(([192, 0, 2, 7], 53))));
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod cookies;
 mod edns_options;
 mod extended_errors;
 mod header;
+mod limits;
 mod packets;
 mod services;
 mod size;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::dns::{Counted, DnsCounts, DnsNumbers, Durations};
+use super::dns::{Counted, DnsCounts, DnsNumbers, DnstapNumbers, Durations};
 use crate::dns::Transport;
 use crate::dns::cookie::Standing;
-use crate::dns::counters::{Counters, DURATION_BOUNDS_NS, Family, QueryType, sum};
+use crate::dns::counters::{Counters, DURATION_BOUNDS_NS, Family, Limited, QueryType, sum};
 use crate::dns::wire::{Rcode, Silence};
 use crate::region::geo::By;
-use crate::serve::Stats;
+use crate::serve::{Stats, dnstap};
 
 const PROTOS: [(Transport, &str); 2] = [(Transport::Udp, "udp"), (Transport::Tcp, "tcp")];
 const FAMILIES: [(Family, &str); 2] = [(Family::V4, "ipv4"), (Family::V6, "ipv6")];
@@ -20,6 +20,8 @@ pub struct LiveCounts {
     pub workers: Vec<Arc<Counters>>,
     /// What the sockets count.
     pub sockets: Arc<Stats>,
+    /// What became of dnstap messages; absent: dnstap is off.
+    pub dnstap: Option<Arc<dnstap::Counts>>,
 }
 
 impl LiveCounts {
@@ -72,7 +74,9 @@ impl DnsCounts for LiveCounts {
                 one("send_failed", sockets.udp_send_failed.get()),
                 one("panic", sockets.panics.get()),
             ],
-            rate_limited: Vec::new(),
+            rate_limited: Limited::ALL
+                .map(|limited| one(limited.word(), self.sum(|worker| worker.limited(limited))))
+                .to_vec(),
             cookies: Standing::ALL
                 .map(|standing| one(standing.word(), self.sum(|worker| worker.cookies(standing))))
                 .to_vec(),
@@ -87,6 +91,11 @@ impl DnsCounts for LiveCounts {
                 one("slow_reader", sockets.tcp_slow_readers.get()),
             ],
             panics: sockets.panics.get(),
+            dnstap: self.dnstap.as_ref().map(|counts| DnstapNumbers {
+                sent: counts.sent(),
+                dropped: counts.dropped(),
+                is_connected: counts.is_connected(),
+            }),
         }
     }
 
