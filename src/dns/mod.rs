@@ -30,7 +30,7 @@ use std::sync::Arc;
 use self::cookie::Cookie;
 use self::lookup::Lookup;
 use self::reply::Reply;
-use self::wire::{Fault, Header, Message, Name, Question, Rcode};
+use self::wire::{Fault, Header, Message, Name, Question};
 use crate::health::Mono;
 use crate::region::geo::GeoTable;
 
@@ -176,7 +176,7 @@ fn answer(
     let mut reply = Reply::begin(out, room, message.question.as_ref())?;
     let scope = match (fault, &message.question, &cookie) {
         (None, Some(_), _) if limited == Some(Limited::BadCookie) => {
-            reply.fail(Rcode::BadCookie, None);
+            reply.fail(wire::Rcode::BadCookie, None);
             0
         }
         (None, Some(_), _) if limited.is_some() => 0,
