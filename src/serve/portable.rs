@@ -199,7 +199,8 @@ impl<R: Responder> Engine<R> {
         };
         if transport(request) == Transport::Udp && !fits(&message, request) {
             // It was decided to fit as we write it. As hickory-server does, it takes more: names in the data of some
-            // types are not compressed. It would cut an RRset in two; RFC 2181 section 9 does not want that.
+            // types are not compressed, and a name needs its whole room for a moment even if a pointer takes its place.
+            // It would cut an RRset in two then; RFC 2181 section 9 does not want that.
             message.answers.clear();
             message.authorities.clear();
             message.additionals.clear();
@@ -258,11 +259,16 @@ fn failure(request: &Request) -> Message {
     message
 }
 
-/// Whether the client takes an answer of this length over UDP: both its limit and ours, which our OPT record tells.
+/// Whether hickory-server gets this answer whole into what the client takes over UDP. Both its limit and ours count, which
+/// our OPT record tells.
 fn fits(message: &Message, request: &Request) -> bool {
     let ours = message.edns.as_ref().map_or(MIN_UDP_SIZE, Edns::max_payload);
-    let limit = request.max_payload().min(ours).max(MIN_UDP_SIZE);
-    message.to_vec().is_ok_and(|bytes| bytes.len() <= limit.into())
+    let mut bytes = Vec::new();
+    let mut encoder = BinEncoder::new(&mut bytes);
+    encoder.set_max_size(request.max_payload().min(ours).max(MIN_UDP_SIZE));
+    // What does not fit is left out, and the TC flag set.
+    message.emit(&mut encoder).is_ok()
+        && bytes.get(2).is_some_and(|flags| message.truncation || flags & 0x02 == 0)
 }
 
 /// For hickory-server's statistics, which are off.

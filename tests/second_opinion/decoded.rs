@@ -4,7 +4,13 @@ use hickory_proto::op::Message;
 use hickory_proto::rr::Record;
 use hickory_proto::rr::rdata::opt::{EdnsCode, EdnsOption};
 
-use crate::corpus::{COOKIE, Case};
+use crate::corpus::COOKIE;
+
+/// Bytes of the longest name (RFC 1035 2.3.4).
+const LONGEST_NAME: usize = 255;
+
+/// Names of a message that hickory-proto compresses.
+const COMPRESSED_NAMES: usize = 120;
 
 /// All that an answer says, the order of records left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,11 +62,8 @@ impl Decoded {
 
     /// Whether only additional records are missing.
     pub(crate) fn is_whole_but_for_help(&self, whole: &Self) -> bool {
-        let helpless = |decoded: &Self| Self {
-            sections: decoded.sections.clone().map_additional(Vec::new()),
-            ..decoded.clone()
-        };
-        self.is_part_of(whole) && helpless(self) == helpless(whole)
+        let more = Self { sections: whole.sections.clone(), ..self.clone() };
+        self.is_part_of(whole) && more == *whole
     }
 
     pub(crate) fn without_option(mut self, code: u16) -> Self {
@@ -95,17 +98,6 @@ impl Decoded {
     }
 }
 
-trait MapAdditional {
-    fn map_additional(self, additional: Vec<String>) -> Self;
-}
-
-impl MapAdditional for [Vec<String>; 3] {
-    fn map_additional(self, additional: Vec<String>) -> Self {
-        let [answers, authorities, _] = self;
-        [answers, authorities, additional]
-    }
-}
-
 fn texts(records: &[Record]) -> Vec<String> {
     let mut texts: Vec<String> = records.iter().map(|record| format!("{record} {:?}", record.data)).collect();
     texts.sort();
@@ -123,7 +115,21 @@ fn text(code: EdnsCode, option: &EdnsOption) -> String {
     }
 }
 
-/// Why the portable front end may answer this query so; `None`: it may not.
-pub(crate) fn accepted(_case: &Case, _ours: &Decoded, _portable: &Decoded) -> Option<&'static str> {
-    None
+/// Why the portable front end may answer so where ours answers in `len` bytes of at most `limit`; `None`: it may not.
+pub(crate) fn accepted(len: usize, limit: usize, ours: &Decoded, portable: &Decoded) -> Option<&'static str> {
+    let is_cut =
+        portable.is_cut() && !ours.is_cut() && portable.rcode == ours.rcode && portable.opt == ours.opt;
+    if !is_cut {
+        return None;
+    }
+    let names: usize = ours.sections.iter().map(Vec::len).sum();
+    if len + LONGEST_NAME > limit {
+        return Some(
+            "hickory-proto writes a name in full before it puts a pointer in its place: the last record needs room \
+             that the message does not",
+        );
+    }
+    (names > COMPRESSED_NAMES && len + (names - COMPRESSED_NAMES) * LONGEST_NAME > limit).then_some(
+        "hickory-proto compresses the first 120 names of a message, as a bound on the work (RUSTSEC-2026-0120)",
+    )
 }

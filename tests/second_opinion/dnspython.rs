@@ -1,5 +1,6 @@
 //! dnspython as a reader: one process, fed through its standard input.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,7 +12,7 @@ use crate::query::hex;
 const PYTHON: &str = "WAYPOST_TEST_PYTHON";
 
 /// What it says of each message.
-pub(crate) fn read(messages: &[&Vec<u8>]) -> Vec<String> {
+pub(crate) fn read(messages: &BTreeSet<Vec<u8>>) -> Vec<String> {
     let python = interpreter();
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/second_opinion/read_answers.py");
     let mut child = Command::new(&python)
@@ -32,7 +33,6 @@ pub(crate) fn read(messages: &[&Vec<u8>]) -> Vec<String> {
         output.lines().map(Result::unwrap).collect::<Vec<String>>()
     });
     assert!(child.wait().unwrap().success());
-    assert_eq!(lines.len(), messages.len());
     lines
 }
 

@@ -19,12 +19,13 @@ mod zones;
 #[allow(dead_code)]
 mod packet;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use corpus::Case;
 use decoded::Decoded;
 use servers::{Answers, Servers};
+use waypost::dns::MAX_TCP_SIZE;
 
 /// Every query of the corpus with its four answers: asked once, for all tests.
 fn asked() -> &'static Vec<(Case, Answers)> {
@@ -52,8 +53,7 @@ fn the_corpus_is_large_and_gets_every_kind_of_answer() {
     }
     assert!(asked().len() > 20_000, "{}", asked().len());
     for kind in [
-        "BadVers",
-        "FormErr",
+        "BADSIG", // hickory-proto's word for 16, which is BADVERS, too (RFC 6895 2.3)
         "NotImp",
         "NoError answer",
         "NoError nodata",
@@ -83,31 +83,33 @@ fn udp_and_tcp_give_the_same_bytes_but_for_what_does_not_fit() {
 
 #[test]
 fn both_front_ends_give_the_same_message_over_udp() {
-    compare_front_ends(|answers| (&answers.udp, &answers.portable_udp));
+    compare_front_ends(|case, answers| (case.udp_limit(), &answers.udp, &answers.portable_udp));
 }
 
 #[test]
 fn both_front_ends_give_the_same_message_over_tcp() {
-    compare_front_ends(|answers| (&answers.tcp, &answers.portable_tcp));
+    compare_front_ends(|_, answers| (MAX_TCP_SIZE, &answers.tcp, &answers.portable_tcp));
 }
 
-fn compare_front_ends(pair: impl Fn(&Answers) -> (&Vec<u8>, &Vec<u8>)) {
+/// `pair`: the longest answer that there may be, ours, the portable front end's.
+fn compare_front_ends(pair: impl Fn(&Case, &'static Answers) -> (usize, &'static Vec<u8>, &'static Vec<u8>)) {
     let mut findings = Vec::new();
     let mut accepted: BTreeMap<&str, usize> = BTreeMap::new();
     for (case, answers) in asked() {
-        let (ours, portable) = pair(answers);
+        let (limit, ours, portable) = pair(case, answers);
+        let len = ours.len();
         let (ours, portable) = (Decoded::read(ours).unwrap(), Decoded::read(portable).unwrap());
         if ours == portable {
             continue;
         }
-        match decoded::accepted(case, &ours, &portable) {
+        match decoded::accepted(len, limit, &ours, &portable) {
             Some(reason) => *accepted.entry(reason).or_default() += 1,
-            None => findings.push(format!("{case}:\n  {ours:?}\n  {portable:?}")),
+            None => findings.push(format!("{case}: {len} bytes\n  {ours:.2000?}\n  {portable:.2000?}")),
         }
     }
     assert_none("the front ends differ", &findings);
     // What is accepted is rare, or it would hide something.
-    assert!(accepted.values().sum::<usize>() * 100 < asked().len(), "{accepted:?}");
+    assert!(accepted.values().sum::<usize>() * 1_000 < asked().len(), "{accepted:?}");
 }
 
 #[test]
@@ -121,9 +123,12 @@ fn no_answer_over_udp_is_longer_than_client_and_server_allow() {
 
 #[test]
 fn dnspython_reads_every_answer_as_hickory_does() {
-    let messages: Vec<&Vec<u8>> =
-        asked().iter().flat_map(|(_, a)| [&a.udp, &a.tcp, &a.portable_udp, &a.portable_tcp]).collect();
+    // Ids do not matter here, and many answers differ in nothing else.
+    let without_id = |message: &Vec<u8>| [&[0, 0], &message[2..]].concat();
+    let messages: BTreeSet<Vec<u8>> =
+        asked().iter().flat_map(|(_, answers)| [&answers.udp, &answers.tcp]).map(without_id).collect();
     let read = dnspython::read(&messages);
+    assert_eq!(read.len(), messages.len());
     let mut findings = Vec::new();
     for (message, python) in messages.iter().zip(&read) {
         let hickory = Decoded::read(message).unwrap().summary();
