@@ -83,7 +83,8 @@ impl Servers {
 impl Drop for Servers {
     fn drop(&mut self) {
         for serving in self.serving.drain(..) {
-            serving.stop(PATIENCE);
+            let left = serving.stop(PATIENCE);
+            assert!(left == 0 || thread::panicking(), "every thread ends when told to");
         }
     }
 }
