@@ -14,7 +14,7 @@ usage() {
 Usage: tests/run.sh [ARGUMENT...]
 
 Installs the Debian packages that the tests need and that are missing (as root, or through sudo), then runs
-\`cargo test\` with the arguments given, for instance a part of a test's name.
+\`cargo test --features portable\` with the arguments given, for instance a part of a test's name.
 
 Packages: $PACKAGES
 Python:   tests/requirements.txt, from PyPI into target/python, once
@@ -44,7 +44,7 @@ main() {
     trap 'exit 130' INT
     trap 'exit 143' TERM
     # A snapshot that differs is a failure, never a new file.
-    TMPDIR=$scratch INSTA_UPDATE=no WAYPOST_TEST_PYTHON=$python cargo test --locked "$@"
+    TMPDIR=$scratch INSTA_UPDATE=no WAYPOST_TEST_PYTHON=$python cargo test --locked --features portable "$@"
 }
 
 find_cargo() {

@@ -19,6 +19,8 @@ use libc::{c_int, c_void, cmsghdr, iovec, mmsghdr, msghdr, sockaddr_in, sockaddr
 use crate::control::Now;
 use crate::dns::{Query, Transport};
 
+use super::system::is_stale;
+
 /// Datagrams taken by one receive call. Wider batches were measured to save nothing more.
 pub(super) const BATCH: usize = 32;
 
@@ -267,21 +269,6 @@ impl Drop for Batch {
     }
 }
 
-/// Whether this is the report of an ICMP error that an earlier answer caused, which says nothing about the call.
-pub(super) fn is_stale(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH))
-}
-
-/// Whether the system does not know the address family.
-pub(super) fn is_unsupported_family(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::EAFNOSUPPORT)
-}
-
-/// Whether the process or the system is out of file descriptors.
-pub(super) fn is_out_of_files(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
-}
-
 /// Sends answers whole, or in fragments of the interface's MTU: whatever path MTU an ICMP message claims, as
 /// anybody can forge one.
 pub(super) fn ignore_path_mtu(socket: &impl AsFd, addr: SocketAddr) -> io::Result<()> {
@@ -301,23 +288,6 @@ pub(super) fn report_destination(socket: &impl AsFd, addr: SocketAddr) -> io::Re
         SocketAddr::V4(_) => set_option(socket, libc::IPPROTO_IP, libc::IP_PKTINFO, 1),
         SocketAddr::V6(_) => set_option(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, 1),
     }
-}
-
-/// Raises the soft limit of open files to the hard one, and returns it.
-pub(super) fn raise_open_files() -> io::Result<u64> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the pointer names a live `rlimit`.
-    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    if limit.rlim_cur < limit.rlim_max {
-        limit.rlim_cur = limit.rlim_max;
-        // SAFETY: the pointer names a live `rlimit`.
-        if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    Ok(limit.rlim_cur)
 }
 
 fn set_option(socket: &impl AsFd, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
@@ -485,12 +455,5 @@ mod tests {
         assert!(batch.packet(BATCH).is_none());
         batch.queue(0, 12);
         assert_eq!(batch.queued, 0);
-    }
-
-    #[test]
-    fn the_soft_limit_of_open_files_becomes_the_hard_one() {
-        let raised = raise_open_files().unwrap();
-        assert!(raised > 0);
-        assert_eq!(raise_open_files().unwrap(), raised);
     }
 }

@@ -15,7 +15,8 @@ use super::Responder;
 use super::dnstap::{Exchange, Tap};
 use super::gate::Gate;
 use super::stats::Stats;
-use super::udp::{self, Batch, Wait};
+use super::system;
+use super::udp::{Batch, Wait};
 
 /// How long a stopping worker goes on while datagrams keep coming: far longer than a full receive buffer takes.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -76,7 +77,7 @@ impl<R: Responder> Worker<R> {
         while self.clock.mono() < end {
             match batch.receive(&self.socket, Wait::None) {
                 Ok(count) => self.serve(batch, count),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted || udp::is_stale(&error) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted || system::is_stale(&error) => {}
                 Err(_) => return,
             }
         }
@@ -136,7 +137,7 @@ impl<R: Responder> Worker<R> {
             // Nothing came: the moment to let an old snapshot go.
             io::ErrorKind::WouldBlock => self.responder.refresh(),
             io::ErrorKind::Interrupted => {}
-            _ if udp::is_stale(error) => {}
+            _ if system::is_stale(error) => {}
             _ => {
                 self.stats.udp_receive_failed.add(1);
                 self.gate.wait_stopping(ERROR_PAUSE);
