@@ -117,7 +117,7 @@ impl<'a> Edns<'a> {
         &self,
         settings: &'s Settings,
         transport: Transport,
-        cookie: Option<Cookie>,
+        cookie: Option<&'s Cookie>,
     ) -> OptAnswer<'s>
     where
         'a: 's,
@@ -128,7 +128,7 @@ impl<'a> Edns<'a> {
             dnssec_ok: self.dnssec_ok,
             subnet: self.subnet.map(|subnet| subnet.raw),
             nsid: if self.nsid { nsid } else { &[] },
-            cookie: cookie.map(|cookie| cookie.full),
+            cookie: cookie.map(|cookie| &cookie.full),
             keepalive: self
                 .keepalive
                 .filter(|_| transport == Transport::Tcp)
@@ -144,7 +144,7 @@ pub(super) struct OptAnswer<'a> {
     dnssec_ok: bool,
     subnet: Option<&'a [u8]>,
     nsid: &'a [u8],
-    cookie: Option<[u8; FULL_LEN]>,
+    cookie: Option<&'a [u8; FULL_LEN]>,
     keepalive: Option<u16>,
 }
 
@@ -194,7 +194,7 @@ impl OptAnswer<'_> {
         }
         if let Some(cookie) = self.cookie {
             put_option_head(reply, COOKIE, cookie.len())?;
-            reply.put(&cookie)?;
+            reply.put(cookie)?;
         }
         if let Some(idle) = self.keepalive {
             put_option_head(reply, TCP_KEEPALIVE, 2)?;

@@ -159,7 +159,7 @@ fn answer(
     }
     let limited = limit(view, worker, &query, fault, cookie.as_ref());
     let opt = edns.map(|edns| {
-        let opt = edns.answer(&view.settings, query.transport, cookie);
+        let opt = edns.answer(&view.settings, query.transport, cookie.as_ref());
         match fault {
             Some(Fault::EdnsVersion) => opt.without_options(),
             _ if limited.is_some() => opt.without_growth(),
