@@ -1,0 +1,97 @@
+//! More connections than anybody needs: idle ones, and more than there may be.
+
+use crate::client::Client;
+use crate::harness::{SOON, wait_until};
+use crate::honest::Honest;
+use crate::server::Server;
+
+/// Idle connections, where the limit of descriptors allows so many.
+const IDLE: usize = 10_000;
+
+/// Descriptors that this process and the server need beside the connections.
+const OTHER_FILES: usize = 1_000;
+
+/// Memory of the server that an idle connection costs at most, in bytes.
+const IDLE_BYTES: u64 = 4 << 10;
+
+/// What is taken at once in the overload test.
+const LIMIT: usize = 1_000;
+
+/// Connections of honest clients that come and go meanwhile: one new one, one kept.
+const HONEST: usize = 2;
+
+#[test]
+fn ten_thousand_idle_connections_cost_little_and_nobody_notices() {
+    let server = Server::start(r#"max_connections = 12000, idle = "120s""#);
+    let count = IDLE.min(server.files().saturating_sub(OTHER_FILES));
+    let honest = Honest::ask(server.ip());
+    // Each has asked once, so that what a connection keeps of that is counted.
+    let idle: Vec<Client> = (0..count)
+        .map(|number| {
+            let mut client = Client::number(number, server.ip());
+            assert!(client.ask(number as u16), "client {number}");
+            client
+        })
+        .collect();
+    assert!((count..=count + HONEST).contains(&server.connections()));
+    let each = (server.uses().memory_kib.saturating_sub(server.base().memory_kib) << 10) / count as u64;
+    eprintln!("{count} idle connections, {each} bytes each");
+    assert!(each <= IDLE_BYTES, "{each} bytes a connection");
+    let asked = honest.asked();
+    wait_until("more honest queries", SOON, || honest.asked() > asked + 100);
+    assert!(idle.iter().all(Client::is_open), "there is room for all: none is closed");
+    honest.were_served();
+    drop(idle);
+    server.recovers();
+}
+
+#[test]
+fn of_three_times_the_limit_the_most_idle_are_closed_and_the_active_stay() {
+    let server = Server::start(&format!("max_connections = {LIMIT}, idle = \"120s\""));
+    let honest = Honest::ask(server.ip());
+    let mut active: Vec<Client> = (0..10).map(|number| Client::number(number, server.ip())).collect();
+    let mut crowd = Vec::new();
+    let mut most = 0;
+    for number in 0..3 * LIMIT {
+        // Behind the active ones' addresses.
+        crowd.push(Client::number(1_000 + number, server.ip()));
+        if number % 100 == 0 {
+            for client in &mut active {
+                assert!(client.ask(number as u16), "an active client is cut off, after {number} others");
+            }
+            most = most.max(server.connections());
+        }
+    }
+    let expected = 10 + 3 * LIMIT;
+    wait_until("the last arrival", SOON, || server.accepted() >= expected);
+    most = most.max(server.connections());
+    assert!(most <= LIMIT, "{most} connections");
+    assert!(server.uses().descriptors <= server.base().descriptors + LIMIT + 1);
+    wait_until("the closed ones", SOON, || {
+        crowd.iter().filter(|client| client.is_open()).count() <= LIMIT - active.len()
+    });
+    // Who came first has been idle longest; the newest are all there.
+    assert!(crowd[..LIMIT].iter().all(|client| !client.is_open()), "the oldest are closed");
+    assert!(crowd[3 * LIMIT - LIMIT / 2..].iter().all(Client::is_open), "the newest stay");
+    assert!(active.iter_mut().all(|client| client.ask(7)), "the active ones stay");
+    assert!(server.closed_for("evicted") >= 2 * LIMIT);
+    honest.were_served();
+    drop((crowd, active));
+    server.recovers();
+}
+
+#[test]
+fn one_address_with_a_thousand_connections_takes_its_own_places_only() {
+    let server = Server::start(r#"max_connections = 500, idle = "120s""#);
+    let honest = Honest::ask(server.ip());
+    let mut others: Vec<Client> = (0..200).map(|number| Client::number(number, server.ip())).collect();
+    let greedy: Vec<Client> = (0..1_000)
+        .map(|_| Client::from([127, 9, 9, 9].into(), server.ip(), None).expect("a connection"))
+        .collect();
+    wait_until("all arrivals", SOON, || server.closed_for("evicted") >= 1_000 - 64);
+    wait_until("the ends", SOON, || greedy.iter().filter(|client| client.is_open()).count() == 64);
+    assert!(others.iter_mut().all(|client| client.ask(7)), "nobody else was closed");
+    honest.were_served();
+    drop((greedy, others));
+    server.recovers();
+}
