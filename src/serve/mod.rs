@@ -26,6 +26,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use crate::config;
 use crate::control::{Clock, Reader, Snapshot};
 use crate::dns::{self, Query, Worker};
 
@@ -106,9 +107,10 @@ pub fn start_with<R: Responder>(
     clock: Clock,
     mut new_responder: impl FnMut() -> R,
 ) -> io::Result<Serving> {
-    if let Err(error) = udp::raise_open_files() {
+    let open_files = udp::raise_open_files().unwrap_or_else(|error| {
         tracing::warn!(%error, "the limit of open files stays as it is");
-    }
+        u64::MAX
+    });
     let gate = Arc::new(Gate::new());
     let stats = Arc::new(Stats::default());
     // Dropped on an early return, which stops the threads made so far.
@@ -120,12 +122,26 @@ pub fn start_with<R: Responder>(
         serving.spawn(format!("dns-udp-{index}"), move || worker.run())?;
     }
     if !bound.tcp.is_empty() {
-        let limits = tcp::Limits::new(bound.limits);
+        let limits = tcp_limits(bound.limits, open_files);
         let server = tcp::Server::new(bound.tcp, limits, clock, &gate, &stats)?;
         let responder = new_responder();
         serving.spawn("dns-tcp".to_owned(), move || server.run(responder))?;
     }
     Ok(serving)
+}
+
+/// The limits, made to fit this process's limit of open files.
+fn tcp_limits(configured: config::Tcp, open_files: u64) -> tcp::Limits {
+    let limits = tcp::Limits::new(configured).within(open_files);
+    if limits.connections < configured.max_connections {
+        tracing::warn!(
+            "dns.tcp.max_connections = {} does not fit into the limit of {open_files} open files: at most {} TCP \
+             connections are taken (raise the limit: systemd's LimitNOFILE=, or `ulimit -n`)",
+            configured.max_connections,
+            limits.connections
+        );
+    }
+    limits
 }
 
 /// Threads that answer, or wait at the gate to begin. Dropped without [`Serving::stop`]: they are told to end, and

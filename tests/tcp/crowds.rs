@@ -14,6 +14,9 @@ const OTHER_FILES: usize = 1_000;
 /// Memory of the server that an idle connection costs at most, in bytes.
 const IDLE_BYTES: u64 = 4 << 10;
 
+/// What a second crowd may take beyond the first, in KiB.
+const GROWTH_KIB: u64 = 4 << 10;
+
 /// What is taken at once in the overload test.
 const LIMIT: usize = 1_000;
 
@@ -25,24 +28,35 @@ fn ten_thousand_idle_connections_cost_little_and_nobody_notices() {
     let server = Server::start(r#"max_connections = 12000, idle = "120s""#);
     let count = IDLE.min(server.files().saturating_sub(OTHER_FILES));
     let honest = Honest::ask(server.ip());
-    // Each has asked once, so that what a connection keeps of that is counted.
-    let idle: Vec<Client> = (0..count)
-        .map(|number| {
-            let mut client = Client::number(number, server.ip());
-            assert!(client.ask(number as u16), "client {number}");
-            client
-        })
-        .collect();
-    assert!((count..=count + HONEST).contains(&server.connections()));
-    let each = (server.uses().memory_kib.saturating_sub(server.base().memory_kib) << 10) / count as u64;
-    eprintln!("{count} idle connections, {each} bytes each");
-    assert!(each <= IDLE_BYTES, "{each} bytes a connection");
-    let asked = honest.asked();
-    wait_until("more honest queries", SOON, || honest.asked() > asked + 100);
-    assert!(idle.iter().all(Client::is_open), "there is room for all: none is closed");
+    // Twice, since an allocator may keep what it got for the first crowd, but must give it to the second.
+    let mut taken_kib = [0; 2];
+    for taken_kib in &mut taken_kib {
+        let idle = idle(count, &server);
+        assert!((count..=count + HONEST).contains(&server.connections()));
+        *taken_kib = server.uses().memory_kib.saturating_sub(server.base().memory_kib);
+        let each = (*taken_kib << 10) / count as u64;
+        eprintln!("{count} idle connections, {each} bytes each");
+        assert!(each <= IDLE_BYTES, "{each} bytes a connection");
+        let asked = honest.asked();
+        wait_until("more honest queries", SOON, || honest.asked() > asked + 100);
+        assert!(idle.iter().all(Client::is_open), "there is room for all: none is closed");
+        drop(idle);
+        wait_until("the end of all", SOON, || server.connections() <= HONEST);
+    }
+    let [first, second] = taken_kib;
+    assert!(second <= first + GROWTH_KIB, "{first} KiB, then {second}");
     honest.were_served();
-    drop(idle);
-    server.recovers();
+    server.recovers_but_for(first + GROWTH_KIB);
+}
+
+/// Connections that have asked once, so that what each keeps of that is counted, and then nothing more.
+fn idle(count: usize, server: &Server) -> Vec<Client> {
+    let ask_once = |number| {
+        let mut client = Client::number(number, server.ip());
+        assert!(client.ask(number as u16), "client {number}");
+        client
+    };
+    (0..count).map(ask_once).collect()
 }
 
 #[test]

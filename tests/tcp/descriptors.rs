@@ -1,4 +1,5 @@
-//! No descriptors left: the limit of the running server is lowered, and clients fill it.
+//! Few descriptors from the start, and none left all of a sudden: the limit of the running server is lowered, and clients
+//! fill it.
 
 use std::time::Duration;
 
@@ -20,9 +21,7 @@ fn without_descriptors_the_most_idle_give_theirs_and_the_listener_lives() {
     let crowd: Vec<Client> = (0..5 * ROOM).map(|number| Client::number(number, server.ip())).collect();
     let clock = Clock::start();
     // Without the API, which needs a descriptor as well, and waits until there is one.
-    wait_until("the closed ones", SOON, || {
-        crowd.iter().filter(|client| client.is_open()).count() <= ROOM
-    });
+    wait_until("the closed ones", SOON, || crowd.iter().filter(|client| client.is_open()).count() <= ROOM);
     eprintln!("{} connections with {ROOM} descriptors: settled after {:?}", crowd.len(), clock.elapsed());
     // The places are full, and nobody new comes but the honest: the server rests.
     let before = (clock.elapsed(), server.processor_time());
@@ -42,5 +41,27 @@ fn without_descriptors_the_most_idle_give_theirs_and_the_listener_lives() {
     let again: Vec<Client> = (0..2 * ROOM).map(|number| Client::number(number, server.ip())).collect();
     wait_until("all of them", SOON, || server.connections() == again.len());
     drop(again);
+    server.recovers();
+}
+
+#[test]
+fn a_server_with_few_descriptors_takes_fewer_connections_and_keeps_some_for_the_rest() {
+    const FILES: usize = 400;
+    let server = Server::with_files(FILES, r#"idle = "120s""#);
+    let honest = Honest::ask(server.ip());
+    let crowd: Vec<Client> = (0..3 * FILES).map(|number| Client::number(number, server.ip())).collect();
+    // The API answers as well, throughout.
+    wait_until("all arrivals", SOON, || {
+        assert!(server.connections() <= FILES / 4 * 3);
+        server.accepted() > crowd.len()
+    });
+    let log = server.site.log();
+    assert!(
+        log.contains("dns.tcp.max_connections = 4096 does not fit into the limit of 400 open files"),
+        "{log}"
+    );
+    assert!(!log.contains("could not be accepted"), "{log}");
+    honest.were_served();
+    drop(crowd);
     server.recovers();
 }

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::net::Ipv4Addr;
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
 use crate::client::Client;
-use crate::harness::{Site, wait_for, wait_until};
+use crate::harness::{Process, Site, WAYPOST, wait_for, wait_until};
 
 /// Most that a server may keep after a storm beyond what it had before it, in KiB: the allocator's and the kernel's
 /// leftovers, which do not grow from storm to storm.
@@ -42,14 +43,32 @@ pub(crate) struct Use {
 impl Server {
     /// A server with these settings of `dns.tcp`, and the texts at `big` in its zone.
     pub(crate) fn start(tcp: &str) -> Self {
+        Self::build(tcp, None)
+    }
+
+    /// The same with so few descriptors.
+    pub(crate) fn with_files(files: usize, tcp: &str) -> Self {
+        Self::build(tcp, Some(files))
+    }
+
+    fn build(tcp: &str, files: Option<usize>) -> Self {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let files = raise_files();
+        let all_files = raise_files();
         let mut site = Site::new();
         let config = site.read("waypost.toml").replace("[admin]", &format!("tcp = {{ {tcp} }}\n[admin]"));
         site.write("waypost.toml", &config);
         let texts: String = (0..60).map(|number| format!("big TXT \"{number:0>200}\"\n")).collect();
         site.write("zones/gslb.example.com.zone", &(site.read("zones/gslb.example.com.zone") + &texts));
-        site.start();
+        match files {
+            None => site.start(),
+            Some(files) => {
+                let limited = format!("ulimit -n {files} && exec \"$0\" serve");
+                let mut command = Command::new("sh");
+                command.current_dir(site.dir.path()).args(["-c", &limited, WAYPOST]);
+                site.process = Some(Process::spawn(&mut command, &site.path("log.0")));
+                site.wait_ready();
+            }
+        }
         let pid = site.process().pid();
         // Whatever is made with the first query is there.
         assert!(Client::number(0, site.ip).ask(1));
@@ -57,7 +76,7 @@ impl Server {
             let ended = connections(&site) == 0;
             ended.then(|| Use::of(pid))
         });
-        Self { site, pid, base, files, _turn: turn }
+        Self { site, pid, base, files: files.unwrap_or(all_files), _turn: turn }
     }
 
     pub(crate) fn ip(&self) -> Ipv4Addr {
@@ -108,13 +127,18 @@ impl Server {
 
     /// Waits until all connections are gone, and with them what they took.
     pub(crate) fn recovers(&self) {
+        self.recovers_but_for(LEFTOVER_KIB);
+    }
+
+    /// The same, with so much more memory than before.
+    pub(crate) fn recovers_but_for(&self, leftover_kib: u64) {
         wait_until("the end of all connections", RECOVERY, || self.connections() == 0);
         let base = self.base;
         wait_until("the base number of descriptors", RECOVERY, || {
             self.uses().descriptors <= base.descriptors
         });
         wait_until("memory near the base", RECOVERY, || {
-            self.uses().memory_kib <= base.memory_kib + LEFTOVER_KIB
+            self.uses().memory_kib <= base.memory_kib + leftover_kib
         });
         let now = self.uses();
         eprintln!("before: {base:?}; after: {now:?}");
