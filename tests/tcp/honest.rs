@@ -21,8 +21,9 @@ const PACE: Duration = Duration::from_millis(10);
 /// Where honest clients are.
 const SOURCE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
-/// Queries that a connection gets before the server ends it.
-const QUERIES_PER_CONNECTION: u32 = 1_000;
+/// Connections tried for one query, all within the deadline: a server may close any, and then clients ask again over
+/// another (RFC 7766 6.2.4).
+const ATTEMPTS: usize = 3;
 
 /// Clients that ask until they are called off.
 pub(crate) struct Honest {
@@ -51,16 +52,17 @@ impl Honest {
         socket.set_read_timeout(Some(DEADLINE)).unwrap();
         socket.connect((server, DNS_PORT)).unwrap();
         honest.spawn("over UDP", move |id| over_udp(&socket, id));
-        honest.spawn("over new connections", move |id| connect(server).is_some_and(|mut tcp| tcp.ask(id)));
-        let mut kept = None;
-        let mut left = 0;
+        honest.spawn("over new connections", move |id| {
+            (0..ATTEMPTS).any(|_| connect(server).is_some_and(|mut tcp| tcp.ask(id)))
+        });
+        let mut kept: Option<Client> = None;
         honest.spawn("over a kept connection", move |id| {
-            if left == 0 {
-                kept = connect(server);
-                left = QUERIES_PER_CONNECTION;
-            }
-            left -= 1;
-            kept.as_mut().is_some_and(|tcp| tcp.ask(id))
+            (0..ATTEMPTS).any(|_| {
+                let mut tcp = kept.take().or_else(|| connect(server));
+                let is_answered = tcp.as_mut().is_some_and(|tcp| tcp.ask(id));
+                kept = tcp.filter(|_| is_answered);
+                is_answered
+            })
         });
         honest
     }

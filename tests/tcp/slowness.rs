@@ -59,7 +59,8 @@ fn long_messages_that_stop_short_of_their_end_fill_no_memory() {
         most = most.max(server.uses().memory_kib.saturating_sub(server.base().memory_kib));
         server.closed_for("slow_writer") + server.closed_for("memory") == clients.len()
     });
-    eprintln!("{} messages of 60,000 bytes: at most {most} KiB", clients.len());
+    let cut = server.closed_for("memory");
+    eprintln!("{} messages of 60,000 bytes: at most {most} KiB, {cut} cut off for that", clients.len());
     assert!(most <= HELD_KIB, "{most} KiB");
     honest.were_served();
     drop(clients);
@@ -87,7 +88,8 @@ fn who_asks_for_much_and_never_reads_is_cut_off_and_fills_no_memory() {
         most = most.max(now.memory_kib.saturating_sub(server.base().memory_kib));
         server.closed_for("slow_reader") + server.closed_for("memory") == deaf.len()
     });
-    eprintln!("{} who never read: at most {most} KiB", deaf.len());
+    let cut = server.closed_for("memory");
+    eprintln!("{} who never read: at most {most} KiB, {cut} cut off for that", deaf.len());
     assert!(most <= HELD_KIB, "{most} KiB");
     honest.were_served();
     drop(deaf);

@@ -234,6 +234,7 @@ impl<R: Responder> Connection<R> {
         if held == self.held {
             return Ok(());
         }
+        self.shared.held.set((self.shared.held.get() + held).saturating_sub(self.held));
         self.held = held;
         if self.shared.hold(self.id, held) { Ok(()) } else { Err(Cut::Memory) }
     }
@@ -259,7 +260,12 @@ impl<R: Responder> Connection<R> {
             ready = time::timeout(due.since(now), self.stream.ready(interest)) => ready,
         };
         match ready {
-            Ok(Ok(ready)) if is_reading && (ready.is_readable() || ready.is_read_closed()) => self.read(),
+            Ok(Ok(ready)) if is_reading && (ready.is_readable() || ready.is_read_closed()) => {
+                while self.shared.is_over_memory() {
+                    task::yield_now().await;
+                }
+                self.read()
+            }
             Ok(Ok(_)) => {
                 if let Some(arriving) = self.arriving.as_mut().filter(|_| !is_reading) {
                     arriving.since = now; // We did not look: the time does not count.
@@ -330,6 +336,7 @@ impl<R: Responder> Connection<R> {
 
 impl<R> Drop for Connection<R> {
     fn drop(&mut self) {
+        self.shared.held.set(self.shared.held.get().saturating_sub(self.held));
         if !self.pending.is_empty() {
             // A reset, or the kernel would keep the answers, and try to get rid of them for minutes.
             let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));

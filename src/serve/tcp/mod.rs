@@ -161,6 +161,8 @@ struct Shared<R> {
     /// Connections whose task has not ended; more than in the table, for a moment, after an eviction.
     alive: Cell<usize>,
     ended: Notify,
+    /// What all connections whose task has not ended hold, in bytes.
+    held: Cell<usize>,
     limits: Limits,
     clock: Clock,
     phase: watch::Receiver<Phase>,
@@ -181,6 +183,7 @@ impl<R: Responder> Shared<R> {
             table: RefCell::new(Table::new(limits.connections, limits.per_client)),
             alive: Cell::new(0),
             ended: Notify::new(),
+            held: Cell::new(0),
             limits,
             clock,
             phase,
@@ -252,6 +255,11 @@ impl<R: Responder> Shared<R> {
             }
             task.abort();
         }
+    }
+
+    /// Whether connections that were told to end still hold what nobody may have before they did.
+    fn is_over_memory(&self) -> bool {
+        self.held.get() > self.limits.held_bytes
     }
 
     /// Waits until no connection is left.
