@@ -20,8 +20,8 @@ const GROWTH_KIB: u64 = 4 << 10;
 /// What is taken at once in the overload test.
 const LIMIT: usize = 1_000;
 
-/// Connections of honest clients that come and go meanwhile: one new one, one kept.
-const HONEST: usize = 2;
+/// Connections of honest clients, and to the API, that come and go meanwhile.
+const SPARE: usize = 8;
 
 #[test]
 fn ten_thousand_idle_connections_cost_little_and_nobody_notices() {
@@ -32,7 +32,7 @@ fn ten_thousand_idle_connections_cost_little_and_nobody_notices() {
     let mut taken_kib = [0; 2];
     for taken_kib in &mut taken_kib {
         let idle = idle(count, &server);
-        assert!((count..=count + HONEST).contains(&server.connections()));
+        assert!((count..=count + SPARE).contains(&server.connections()));
         *taken_kib = server.uses().memory_kib.saturating_sub(server.base().memory_kib);
         let each = (*taken_kib << 10) / count as u64;
         eprintln!("{count} idle connections, {each} bytes each");
@@ -41,7 +41,7 @@ fn ten_thousand_idle_connections_cost_little_and_nobody_notices() {
         wait_until("more honest queries", SOON, || honest.asked() > asked + 100);
         assert!(idle.iter().all(Client::is_open), "there is room for all: none is closed");
         drop(idle);
-        wait_until("the end of all", SOON, || server.connections() <= HONEST);
+        wait_until("the end of all", SOON, || server.connections() <= SPARE);
     }
     let [first, second] = taken_kib;
     assert!(second <= first + GROWTH_KIB, "{first} KiB, then {second}");
@@ -80,7 +80,8 @@ fn of_three_times_the_limit_the_most_idle_are_closed_and_the_active_stay() {
     wait_until("the last arrival", SOON, || server.accepted() >= expected);
     most = most.max(server.connections());
     assert!(most <= LIMIT, "{most} connections");
-    assert!(server.uses().descriptors <= server.base().descriptors + LIMIT + 1);
+    let descriptors = server.uses().descriptors;
+    assert!(descriptors <= server.base().descriptors + LIMIT + SPARE, "{descriptors} descriptors");
     wait_until("the closed ones", SOON, || {
         crowd.iter().filter(|client| client.is_open()).count() <= LIMIT - active.len()
     });

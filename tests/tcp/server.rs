@@ -18,6 +18,9 @@ const LEFTOVER_KIB: u64 = 12 << 10;
 /// Within which descriptors and memory are back, once the clients are gone.
 const RECOVERY: Duration = Duration::from_secs(15);
 
+/// Looks in a row, 20 ms apart, that find the same, before it counts as being so.
+const LOOKS: u32 = 5;
+
 /// Descriptors that this process and the server each ask for.
 const WANTED_FILES: u64 = 24_000;
 
@@ -72,10 +75,8 @@ impl Server {
         let pid = site.process().pid();
         // Whatever is made with the first query is there.
         assert!(Client::number(0, site.ip).ask(1));
-        let base = wait_for("the end of the first connection", RECOVERY, || {
-            let ended = connections(&site) == 0;
-            ended.then(|| Use::of(pid))
-        });
+        wait_until("the end of the first connection", RECOVERY, || connections(&site) == 0);
+        let base = Use::at_rest(pid);
         Self { site, pid, base, files: files.unwrap_or(all_files), _turn: turn }
     }
 
@@ -147,6 +148,18 @@ impl Server {
 }
 
 impl Use {
+    /// When nothing goes on: the last connection to the API may just be about to end.
+    fn at_rest(pid: Pid) -> Self {
+        let mut last = Self::of(pid);
+        let mut equal = 0;
+        wait_for("a number of descriptors that stays", RECOVERY, || {
+            let now = Self::of(pid);
+            equal = if now.descriptors == last.descriptors { equal + 1 } else { 0 };
+            last = now;
+            (equal == LOOKS).then_some(now)
+        })
+    }
+
     fn of(pid: Pid) -> Self {
         let proc = format!("/proc/{}", pid.as_raw_nonzero());
         let status = fs::read_to_string(format!("{proc}/status")).unwrap();
