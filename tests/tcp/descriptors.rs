@@ -13,6 +13,9 @@ use crate::server::Server;
 /// Descriptors that the server may have beyond those that it has anyway.
 const ROOM: usize = 200;
 
+/// Descriptors that other things may have given up meanwhile.
+const SPARE: usize = 8;
+
 #[test]
 fn without_descriptors_the_most_idle_give_theirs_and_the_listener_lives() {
     let server = Server::start(r#"idle = "120s""#);
@@ -21,7 +24,9 @@ fn without_descriptors_the_most_idle_give_theirs_and_the_listener_lives() {
     let crowd: Vec<Client> = (0..5 * ROOM).map(|number| Client::number(number, server.ip())).collect();
     let clock = Clock::start();
     // Without the API, which needs a descriptor as well, and waits until there is one.
-    wait_until("the closed ones", SOON, || crowd.iter().filter(|client| client.is_open()).count() <= ROOM);
+    wait_until("the closed ones", SOON, || {
+        crowd.iter().filter(|client| client.is_open()).count() <= ROOM + SPARE
+    });
     eprintln!("{} connections with {ROOM} descriptors: settled after {:?}", crowd.len(), clock.elapsed());
     // The places are full, and nobody new comes but the honest: the server rests.
     let before = (clock.elapsed(), server.processor_time());

@@ -77,7 +77,6 @@ impl Honest {
         self.shared.stop.store(true, Ordering::Relaxed);
         for (who, thread) in self.threads.drain(..) {
             let served = thread.join().unwrap().unwrap_or_else(|why| panic!("{who}: {why}"));
-            assert!(served.queries > 0, "{who}: asked nothing");
             eprintln!("{who}: {} queries, the slowest in {:?}", served.queries, served.slowest);
         }
     }
@@ -87,7 +86,8 @@ impl Honest {
         let thread = thread::spawn(move || {
             let clock = Clock::start();
             let mut served = Served { queries: 0, slowest: Duration::ZERO };
-            while !shared.stop.load(Ordering::Relaxed) {
+            // At least once, however short the test.
+            loop {
                 let begun = clock.elapsed();
                 let is_answered = asks(served.queries as u16);
                 let took = clock.elapsed() - begun;
@@ -97,9 +97,11 @@ impl Honest {
                 served.queries += 1;
                 served.slowest = served.slowest.max(took);
                 shared.asked.fetch_add(1, Ordering::Relaxed);
+                if shared.stop.load(Ordering::Relaxed) {
+                    return Ok(served);
+                }
                 thread::park_timeout(PACE);
             }
-            Ok(served)
         });
         self.threads.push((who, thread));
     }
