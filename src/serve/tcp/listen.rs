@@ -13,7 +13,7 @@ use tokio::time;
 use crate::health::Mono;
 use crate::serve::Responder;
 use crate::serve::gate::Phase;
-use crate::serve::udp;
+use crate::serve::system;
 
 use super::Shared;
 
@@ -118,7 +118,7 @@ enum Remedy {
 impl Failures {
     fn remedy(&mut self, error: &io::Error) -> Remedy {
         self.in_a_row += 1;
-        if udp::is_out_of_files(error) && self.in_a_row == 1 {
+        if system::is_out_of_files(error) && self.in_a_row == 1 {
             // Once: when that does not help, somebody else takes the descriptors, and more evictions would only close
             // everybody's connections.
             Remedy::Evict

@@ -38,7 +38,7 @@ impl Running {
         let addr = listener.local_addr().unwrap();
         let (gate, stats) = (Arc::new(Gate::new()), Arc::new(Stats::default()));
         let server = Server::new(vec![listener], limits, Clock::start(), &gate, &stats).unwrap();
-        let thread = thread::spawn(move || server.run(Echo::default()));
+        let thread = thread::spawn(move || server.run(Echo::default(), None));
         gate.open();
         Self { addr, gate, stats, thread: Some(thread) }
     }
@@ -288,8 +288,8 @@ fn with_listener<L: Listener + 'static>(
         let phase = gate.subscribe();
         scope.spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-            let shared =
-                Rc::new(Shared::new(Echo::default(), patient(), Clock::start(), phase, Arc::clone(stats)));
+            let (responder, clock) = (Echo::default(), Clock::start());
+            let shared = Rc::new(Shared::new(responder, None, patient(), clock, phase, Arc::clone(stats)));
             LocalSet::new().block_on(&runtime, async {
                 serve(vec![wrap(TcpListener::from_std(listener).unwrap())], shared).await;
             });
