@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Batches of datagrams are Linux's. Elsewhere hickory-server reads the UDP sockets (`portable.rs`), around the same
-//! responder; with the feature `portable` it is there on Linux too, for [`start_portable`]. `--cfg portable_only` makes
+//! responder; with the feature `portable` it is there on Linux too, for `start_portable`. `--cfg portable_only` makes
 //! a build on Linux leave out what is Linux's, to show that it can be left out.
 //!
 //! Every thread owns its responder, so counters have one writer and nothing on a query's way takes a lock. TCP has a
