@@ -109,8 +109,37 @@ fn records(answer: &Answer) -> BTreeSet<String> {
     records.map(|record| format!("{} {}", record.name.to_lowercase(), record.data)).collect()
 }
 
-/// That they were as strict as they were told to be, by their own logs.
+/// That both were as strict as they were told to be: by what arrived, and since nothing made them give up.
 fn check_how_they_asked(internet: &mut Internet) {
-    std::fs::write("/tmp/rsv/unbound.log", internet.unbound.log()).unwrap();
-    std::fs::write("/tmp/rsv/kresd.log", internet.kresd.log()).unwrap();
+    let name = "host.far.down.seen.example.com";
+    for resolver in internet.resolvers() {
+        let _ = internet.watcher.take_names();
+        assert_eq!(resolver.ask(name, 1).expect("an answer").addresses(), ["192.0.2.91"]);
+        let arrived = internet.watcher.take_names();
+        let first = |name: &str| arrived.iter().position(|arrived| arrived.eq_ignore_ascii_case(name));
+        // Knot Resolver stops to hide labels below a name that is no zone.
+        let (step, whole) = (first("down.seen.example.com."), first("host.far.down.seen.example.com."));
+        assert!(step.is_some() && step < whole, "{} hides labels at first: {arrived:?}", resolver.name);
+        let letters = || arrived.iter().flat_map(|name| name.chars());
+        assert!(
+            letters().any(|letter| letter.is_ascii_uppercase())
+                && letters().any(|letter| letter.is_ascii_lowercase()),
+            "{} asks with letters of both cases: {arrived:?}",
+            resolver.name
+        );
+    }
+    let unbound = internet.unbound.log();
+    assert!(unbound.contains("qname perturbed to") && !unbound.contains("Capsforid"), "Unbound fell back");
+    let kresd = internet.kresd.log();
+    let failed = |line: &&str| {
+        line.contains("ignoring mismatching")
+            || (line.contains("selection error") && !line.ends_with("TRUNCATED"))
+    };
+    assert!(kresd.contains("querying: "), "its log is in detail");
+    assert_eq!(kresd.lines().find(failed), None, "Knot Resolver fell back");
+    let large = "waypost_dns_queries_total{proto=\"tcp\",family=\"ipv4\",qtype=\"TXT\"}";
+    assert!(
+        internet.waypost.metric(large) >= Some(4.0),
+        "what is large comes over TCP, to the resolvers and to this test"
+    );
 }

@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 
 use super::programs::{Resolver, Way};
+use super::watcher::Watcher;
 use crate::harness::{ADMIN_PORT, DNS_PORT, Site};
 use crate::servers::{Place, Server, ZoneText};
 
@@ -29,25 +30,34 @@ pub(super) struct Internet {
     pub(super) kresd: Resolver,
     /// Name server of `lab`, which Waypost delegates.
     pub(super) lab: Server,
+    /// Before another zone of Waypost's, `seen.example.com`.
+    pub(super) watcher: Watcher,
     _above: [Server; 3],
 }
 
 impl Internet {
     /// Everything runs when this returns. Both resolvers are at home in `home`.
     pub(super) fn start(home: &str, ttl: &str) -> Self {
-        let [root, com, example, lab, unbound, kresd] = [(); 6].map(|()| Place::delegable());
-        let waypost = shipped(lab.ip, home, ttl, &[unbound.ip, kresd.ip]);
+        let [root, com, example, lab, seen, unbound, kresd] = [(); 7].map(|()| Place::delegable());
+        let waypost = shipped(&[lab.ip, seen.ip], home, ttl, &[unbound.ip, kresd.ip]);
         let above = [
-            Server::nsd_at(root, &[zone("", "ns.root-server", root.ip, &delegation("com", com.ip))]),
-            Server::knot_at(com, &[zone("com", "ns", com.ip, &delegation("example", example.ip))]),
-            Server::nsd_at(example, &[example_com(example.ip, waypost.ip)]),
+            Server::nsd_at(
+                root,
+                &[zone_with_server("", "ns.root-server", root.ip, &delegation("com", com.ip))],
+            ),
+            Server::knot_at(
+                com,
+                &[zone_with_server("com", "ns", com.ip, &delegation("example", example.ip))],
+            ),
+            Server::nsd_at(example, &[example_com(example.ip, waypost.ip, seen.ip)]),
         ];
         let names = "@ TXT \"lab\"\nhost A 192.0.2.70\n*.wild A 192.0.2.71\n";
         Self {
+            watcher: Watcher::start(seen.ip, waypost.ip),
             waypost,
             unbound: Resolver::unbound(unbound.ip, &Way::Root(root.ip)),
             kresd: Resolver::kresd(kresd.ip, root.ip),
-            lab: Server::knot_at(lab, &[zone("lab.gslb.example.com", "ns", lab.ip, names)]),
+            lab: Server::knot_at(lab, &[zone_with_server("lab.gslb.example.com", "ns", lab.ip, names)]),
             _above: above,
         }
     }
@@ -58,7 +68,7 @@ impl Internet {
 }
 
 /// Waypost with the shipped files, where a delegation leads to.
-fn shipped(lab: Ipv4Addr, home: &str, ttl: &str, resolvers: &[Ipv4Addr]) -> Site {
+fn shipped(&[lab, seen]: &[Ipv4Addr; 2], home: &str, ttl: &str, resolvers: &[Ipv4Addr]) -> Site {
     let site = Site::new();
     let ip = site.ip;
     let networks: Vec<String> = resolvers.iter().map(|ip| format!("\"{ip}/32\"")).collect();
@@ -84,6 +94,8 @@ fn shipped(lab: Ipv4Addr, home: &str, ttl: &str, resolvers: &[Ipv4Addr]) -> Site
     );
     let large: String = (0..20).map(|line| format!("large TXT \"{line:0>100}\"\n")).collect();
     site.write("zones/gslb.example.com.zone", &format!("{zone}{MORE}{large}"));
+    let seen = zone_with_server("seen.example.com", "ns", seen, "host.far.down A 192.0.2.91\n");
+    site.write("zones/seen.example.com.zone", &seen.text);
     site.started()
 }
 
@@ -95,15 +107,16 @@ fn replaced(text: &str, parts: &[(&str, &str)]) -> String {
     })
 }
 
-fn example_com(ip: Ipv4Addr, waypost: Ipv4Addr) -> ZoneText {
+fn example_com(ip: Ipv4Addr, waypost: Ipv4Addr, seen: Ipv4Addr) -> ZoneText {
     let names = format!(
-        "static A 192.0.2.60\ngslb NS ns1.gslb\ngslb NS ns2.gslb\nns1.gslb A {waypost}\nns2.gslb A {waypost}\n"
+        "static A 192.0.2.60\ngslb NS ns1.gslb\ngslb NS ns2.gslb\nns1.gslb A {waypost}\nns2.gslb A {waypost}\n{}",
+        delegation("seen", seen)
     );
-    zone("example.com", "ns", ip, &names)
+    zone_with_server("example.com", "ns", ip, &names)
 }
 
 /// A zone with one name server and these records.
-fn zone(apex: &str, server: &str, ip: Ipv4Addr, records: &str) -> ZoneText {
+fn zone_with_server(apex: &str, server: &str, ip: Ipv4Addr, records: &str) -> ZoneText {
     let text = format!(
         "$ORIGIN {apex}.\n$TTL 3600\n@ SOA {server} hostmaster 1 3600 900 604800 30\n@ NS {server}\n{server} A {ip}\n{records}"
     );

@@ -6,6 +6,7 @@ mod internet;
 mod port_53;
 mod programs;
 mod subnets;
+mod watcher;
 
 use std::time::Duration;
 
