@@ -2,8 +2,8 @@
 # Runs every test on a Debian machine that has Rust; installs what else they need.
 set -eu
 
-# The Debian packages that the tests use: `dig`, other name servers, resolvers, Python for the programs that ask from outside, and
-# the linker and C headers that Rust itself needs.
+# The Debian packages that the tests use: `dig`, other name servers, resolvers, `ip`, Python for the programs that ask
+# from outside, and the linker and C headers that Rust itself needs.
 PACKAGES="bind9-dnsutils gcc iproute2 knot knot-resolver libc6-dev nsd python3 python3-venv unbound"
 
 # Keeps services from starting when their package is installed: the tests start their own, on ports of their own.

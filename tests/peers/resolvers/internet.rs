@@ -21,7 +21,7 @@ host.of.a.deep.tree2 A 192.0.2.90
 *.any   CNAME www
 ";
 
-const ROOT_FOLDER: &str = env!("CARGO_MANIFEST_DIR");
+const PROJECT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// All servers, each on its own address, and the two resolvers.
 pub(super) struct Internet {
@@ -74,18 +74,18 @@ fn shipped(&[lab, seen]: &[Ipv4Addr; 2], home: &str, ttl: &str, resolvers: &[Ipv
     let networks: Vec<String> = resolvers.iter().map(|ip| format!("\"{ip}/32\"")).collect();
     let table = format!("[regions.{home}]\n");
     let config = replaced(
-        &std::fs::read_to_string(format!("{ROOT_FOLDER}/waypost.toml")).unwrap(),
+        &std::fs::read_to_string(format!("{PROJECT}/waypost.toml")).unwrap(),
         &[
             ("[\"127.0.0.1:5300\"]", &format!("[\"{ip}:{DNS_PORT}\", \"{ip}:53\"]")),
             ("listen = \"127.0.0.1:8953\"", &format!("listen = \"{ip}:{ADMIN_PORT}\"")),
-            ("geoip/dbip-country.mmdb", &format!("{ROOT_FOLDER}/geoip/dbip-country.mmdb")),
+            ("geoip/dbip-country.mmdb", &format!("{PROJECT}/geoip/dbip-country.mmdb")),
             (&table, &format!("{table}networks = [{}]\n", networks.join(", "))),
             ("ttl      = \"30s\"", &format!("ttl      = \"{ttl}\"")),
         ],
     );
     site.write("waypost.toml", &config);
     let zone = replaced(
-        &std::fs::read_to_string(format!("{ROOT_FOLDER}/zones/gslb.example.com.zone")).unwrap(),
+        &std::fs::read_to_string(format!("{PROJECT}/zones/gslb.example.com.zone")).unwrap(),
         &[
             ("ns1     A       192.0.2.53", &format!("ns1 A {ip}")),
             ("ns2     A       198.51.100.53", &format!("ns2 A {ip}")),
