@@ -61,6 +61,7 @@ pub(crate) fn view(generation: u8) -> View {
             nsid: b"ns1".to_vec(),
             ecs: true,
             tcp_idle_100ms: 100,
+            rate_limit: None,
         }),
     }
 }

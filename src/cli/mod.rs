@@ -12,6 +12,7 @@ pub mod node;
 mod offline;
 pub mod operator;
 mod orders;
+mod pressure;
 mod preview;
 mod probe;
 pub mod probing;

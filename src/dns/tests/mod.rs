@@ -12,6 +12,7 @@ use crate::region::geo::{By, Network, Rules};
 
 mod edns_options;
 mod header;
+mod limits;
 mod packets;
 mod services;
 mod size;
@@ -71,6 +72,7 @@ fn view_with(rules: &Rules) -> View {
             nsid: b"ns1".to_vec(),
             ecs: true,
             tcp_idle_100ms: 100,
+            rate_limit: None,
         }),
     }
 }

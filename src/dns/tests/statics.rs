@@ -17,6 +17,12 @@ fn data_is_answered_with_authority_and_the_addresses_it_needs() {
 }
 
 #[test]
+fn rfc9460_4_1_an_https_answer_brings_what_its_target_needs() {
+    assert_eq!(ask("web", HTTPS).additionals(), ["static 300 A 192.0.2.10"]);
+    assert_eq!(ask("to-web", HTTPS).additionals().len(), 1, "the target's own HTTPS record");
+}
+
+#[test]
 fn nodata_and_nxdomain_carry_the_zones_soa() {
     is_negative(&ask("static", TXT), 0);
     is_negative(&ask("nothing", A), 3);
