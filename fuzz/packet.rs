@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use waypost::dns::answer::{AnswerTable, HomeReply, Records, ServiceAnswers, Slot, TtlRule};
+use waypost::dns::cookie::{Cookies, SECRET_LEN, Secret, Secrets};
 use waypost::dns::zone::{BoundService, ZoneFile, Zones};
 use waypost::dns::{MAX_TCP_SIZE, Query, Settings, Transport, View, Worker, respond};
 use waypost::health::Mono;
@@ -20,7 +21,7 @@ const ZONE: &str = include_str!("../src/dns/tests/example.zone");
 pub(crate) fn fuzz_packet(view: &View, worker: &mut Worker, packet: &[u8]) {
     let mut out = [0; MAX_TCP_SIZE];
     for (transport, limit) in [(Transport::Udp, 1232), (Transport::Tcp, MAX_TCP_SIZE)] {
-        let query = Query { bytes: packet, peer: peer(), transport, now: Mono(0) };
+        let query = Query { bytes: packet, peer: peer(), transport, now: Mono(0), wall_s: 0 };
         let len = respond(view, worker, query, &mut out);
         let silent = packet.len() < 12 || packet[2] & 0x80 != 0;
         assert_eq!(len == 0, silent);
@@ -57,13 +58,16 @@ pub(crate) fn view(generation: u8) -> View {
         geo: Arc::new(GeoTable::build(&rules, None)),
         answers: AnswerTable::new(answers),
         settings: Arc::new(Settings {
-            max_udp_size: 1232,
             nsid: b"ns1".to_vec(),
-            ecs: true,
-            tcp_idle_100ms: 100,
-            rate_limit: None,
+            cookies: Some(Cookies { secrets: secrets(), unverified_udp: 1232 }),
+            ..Settings::default()
         }),
     }
+}
+
+/// Two secrets that everybody knows.
+fn secrets() -> Secrets {
+    Secrets { first: Secret::new([1; SECRET_LEN]), second: Some(Secret::new([2; SECRET_LEN])) }
 }
 
 fn answers(name: &str, generation: u8) -> ServiceAnswers {
@@ -100,6 +104,20 @@ pub(crate) fn query(name: &str, qtype: u16, subnet: Option<&[u8]>) -> Vec<u8> {
         bytes.extend_from_slice(subnet);
     }
     bytes
+}
+
+/// A query with one option that has this code and data.
+pub(crate) fn query_with(name: &str, qtype: u16, code: u8, data: &[u8]) -> Vec<u8> {
+    let mut bytes = query(name, qtype, Some(data));
+    let code_at = bytes.len() - data.len() - 3;
+    bytes[code_at] = code;
+    bytes
+}
+
+/// A cookie that is valid for [`peer`] at the wall clock's second 0.
+pub(crate) fn cookie() -> Vec<u8> {
+    let client = [7; 8];
+    [&client[..], &secrets().make(client, peer(), 0)].concat()
 }
 
 fn wire(name: &str) -> Vec<u8> {
