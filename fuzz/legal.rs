@@ -10,6 +10,10 @@ use waypost::dns::{MAX_TCP_SIZE, Transport};
 
 use reading::{Answer, Asked, Opt, Record};
 
+/// The server's own bounds: a message that brings more is malformed.
+const MAX_RECORDS: usize = 32;
+const MAX_OPTIONS: usize = 64;
+
 /// What the small world's settings say: the largest UDP answer in bytes, NSID, the keepalive in units of 100 ms.
 pub(crate) const MAX_UDP_SIZE: u16 = 1232;
 const NSID: &[u8] = b"ns1";
@@ -117,12 +121,14 @@ fn rcode(asked: &Asked<'_>, answer: &Answer<'_>, transport: Transport) -> Result
 
 /// Whether two readers could understand the query differently, or an option is none of the forms its RFC gives it.
 fn is_malformed(asked: &Asked<'_>, transport: Transport) -> bool {
-    if !asked.is_whole || asked.opts > 1 || asked.opt.is_some() != (asked.opts == 1) {
+    let is_too_much = usize::from(asked.questions).max(asked.records) > MAX_RECORDS;
+    if is_too_much || !asked.is_whole || asked.opts > 1 || asked.opt.is_some() != (asked.opts == 1) {
         return true;
     }
     let Some(opt) = asked.opt.as_ref().filter(|opt| opt.version == 0) else { return false };
     let is_cookie = |data: &[u8]| matches!(data.len(), 8 | 16..=40);
     !opt.is_whole
+        || opt.options.len() > MAX_OPTIONS
         || opt.option(OPTION_SUBNET).is_some_and(|data| !is_subnet(data))
         || opt.option(OPTION_COOKIE).is_some_and(|data| !is_cookie(data))
         || (transport == Transport::Tcp && opt.option(OPTION_KEEPALIVE).is_some_and(|data| !data.is_empty()))

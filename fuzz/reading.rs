@@ -9,6 +9,8 @@ pub(crate) struct Asked<'p> {
     pub(crate) id: [u8; 2],
     pub(crate) flags: [u8; 2],
     pub(crate) questions: u16,
+    /// Records that the header promises behind the questions.
+    pub(crate) records: usize,
     /// The only question, when there is one and it is whole and uncompressed.
     pub(crate) question: Option<Question<'p>>,
     /// Whether everything that the header promises is there, and nothing behind it.
@@ -67,6 +69,7 @@ impl<'p> Asked<'p> {
             id: [header[0], header[1]],
             flags: [header[2], header[3]],
             questions: count(packet, 0),
+            records: (1..4).map(|section| usize::from(count(packet, section))).sum(),
             question: None,
             is_whole: false,
             opts: 0,
