@@ -75,6 +75,7 @@ pub(crate) fn view_of(zones: Zones, answers: AnswerTable) -> View {
             nsid: b"ns1".to_vec(),
             ecs: true,
             tcp_idle_100ms: 100,
+            rate_limit: None,
         }),
     }
 }

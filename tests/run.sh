@@ -2,9 +2,9 @@
 # Runs every test on a Debian machine that has Rust; installs what else they need.
 set -eu
 
-# The Debian packages that the tests use: `dig`, the linker and C headers that Rust itself needs, and Python for the
-# programs that ask the server from outside.
-PACKAGES="bind9-dnsutils gcc libc6-dev python3 python3-venv"
+# The Debian packages that the tests use: `dig`, a dnstap collector (fstrm-bin) and reader, other name servers, Python for
+# the programs that ask from outside, and the linker and C headers that Rust itself needs.
+PACKAGES="bind9-dnsutils dnstap-ldns fstrm-bin gcc knot libc6-dev nsd python3 python3-venv"
 
 # Keeps services from starting when their package is installed: the tests start their own, on ports of their own.
 POLICY=/usr/sbin/policy-rc.d
@@ -14,7 +14,7 @@ usage() {
 Usage: tests/run.sh [ARGUMENT...]
 
 Installs the Debian packages that the tests need and that are missing (as root, or through sudo), then runs
-\`cargo test\` with the arguments given, for instance a part of a test's name.
+\`cargo test --features portable\` with the arguments given, for instance a part of a test's name.
 
 Packages: $PACKAGES
 Python:   tests/requirements.txt, from PyPI into target/python, once
@@ -44,7 +44,7 @@ main() {
     trap 'exit 130' INT
     trap 'exit 143' TERM
     # A snapshot that differs is a failure, never a new file.
-    TMPDIR=$scratch INSTA_UPDATE=no WAYPOST_TEST_PYTHON=$python cargo test --locked "$@"
+    TMPDIR=$scratch INSTA_UPDATE=no WAYPOST_TEST_PYTHON=$python cargo test --locked --features portable "$@"
 }
 
 find_cargo() {

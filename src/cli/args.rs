@@ -1,5 +1,7 @@
 //! What may be typed.
 
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -73,6 +75,8 @@ Exits 1 when anything is wrong, with every error at its place.")]
     Replay(Replay),
     /// Say what database and networks know about an address: home region and scope
     Geo(Geo),
+    /// Check a deployment from the outside: delegation, glue, every name server, clock, limits
+    Doctor(Doctor),
     /// Print shell completions
     Completions(Completions),
 }
@@ -285,6 +289,58 @@ pub struct Geo {
     #[arg(value_name = "ADDR[/LEN]")]
     pub client: String,
 }
+
+/// `doctor`.
+#[derive(Clone, Debug, PartialEq, Eq, ClapArgs)]
+#[command(after_help = "Examples:
+  waypost doctor                              this node, the parent, every name server
+  waypost doctor --node-only                  this node and this machine, without a network
+  waypost doctor --parent 192.0.2.1           ask this server of the parent (split horizon, not yet public)
+  waypost doctor --json | jq -r '.findings[] | select(.level == \"error\") | .fix'
+
+Each finding comes with its fix. Exits 0 when nothing worse than a warning was found, 1 after an \
+error, 3 when this node does not answer. Takes 15 seconds at most.")]
+pub struct Doctor {
+    /// Only this zone [default: every zone of the configuration]
+    #[arg(long, value_name = "NAME")]
+    pub zone: Option<String>,
+    /// A server of the parent zone, asked in place of the one that a resolver finds
+    #[arg(long, value_name = "ADDR[:PORT]", value_parser = server_address, conflicts_with = "node_only")]
+    pub parent: Option<SocketAddr>,
+    /// The resolver that finds the parent [default: those of /etc/resolv.conf]
+    #[arg(long, value_name = "ADDR[:PORT]", value_parser = server_address, conflicts_with = "node_only")]
+    pub resolver: Option<SocketAddr>,
+    /// The port that name servers are asked at
+    #[arg(long, value_name = "PORT", default_value_t = DNS_PORT)]
+    pub port: u16,
+    /// Leave out the parent and the other name servers
+    #[arg(long)]
+    pub node_only: bool,
+}
+
+/// The port that resolvers ask.
+const DNS_PORT: u16 = 53;
+
+/// An address, with a port where it is not the usual one.
+fn server_address(text: &str) -> Result<SocketAddr, NotAnAddress> {
+    let bare =
+        |text: &str| text.trim_matches(['[', ']']).parse().map(|ip: IpAddr| SocketAddr::new(ip, DNS_PORT));
+    text.parse().or_else(|_| bare(text)).map_err(|_| NotAnAddress)
+}
+
+/// A text that names no address.
+#[derive(Clone, Copy, Debug)]
+struct NotAnAddress;
+
+impl fmt::Display for NotAnAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "write an IP address, with a port where it is not 53: 192.0.2.1, 127.0.0.1:5300, [::1]:5300",
+        )
+    }
+}
+
+impl std::error::Error for NotAnAddress {}
 
 /// `completions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ClapArgs)]

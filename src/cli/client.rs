@@ -77,6 +77,13 @@ impl Client {
         wait(self.send(self.http.get(url)))
     }
 
+    /// Asks for a document that must come soon.
+    pub(super) fn get_within(&self, path: &str, deadline: Duration) -> Result<Vec<u8>, Failure> {
+        let mut url = self.base.clone();
+        url.set_path(path);
+        wait(self.send(self.http.get(url).timeout(deadline)))
+    }
+
     /// Asks for a change.
     pub(super) fn post(&self, path: &str, body: &impl Serialize) -> Result<Vec<u8>, Failure> {
         let mut url = self.base.clone();
@@ -153,7 +160,7 @@ fn listen_in(text: &str) -> Option<SocketAddr> {
 }
 
 /// A wildcard is reached over loopback.
-fn reachable(listen: SocketAddr) -> SocketAddr {
+pub(super) fn reachable(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

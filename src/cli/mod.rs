@@ -5,12 +5,14 @@ mod check;
 mod client;
 mod completions;
 mod demo;
+mod doctor;
 mod explain;
 mod geo;
 pub mod node;
 mod offline;
 pub mod operator;
 mod orders;
+mod pressure;
 mod preview;
 mod probe;
 pub mod probing;
@@ -157,6 +159,7 @@ fn perform(context: &Context, verb: Verb) -> Result<Said, Failure> {
         Verb::Reload(reload) => reload::run(context, &reload),
         Verb::Replay(replay) => replay::run(context, &replay),
         Verb::Geo(geo) => geo::run(context, &geo),
+        Verb::Doctor(doctor) => doctor::run(context, &doctor),
         Verb::Completions(completions) => Ok(completions::run(&completions)),
         // These two run until they are told to end, and print as they go.
         Verb::Serve | Verb::Demo(_) => Ok(Said::done("")),

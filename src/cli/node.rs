@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::fs::{self, File, TryLockError};
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -19,8 +20,9 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::operator::Operator;
+use super::pressure::watch_limits;
 use super::probing::Probing;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::control::admin_source::{AdminSource, LOOK_EVERY};
 use crate::control::desk::{Desk, Handle};
 use crate::control::files;
@@ -28,9 +30,10 @@ use crate::control::load::{LoadErrors, LoadOptions, Loaded, load_named, parse};
 use crate::control::recorder::{Recorder, read_saved};
 use crate::control::saved::Saved;
 use crate::control::{Clock, Reader, run};
-use crate::dns::Worker;
+use crate::dns::{Worker, limit};
 use crate::probe::{ClientError, Runner};
 use crate::serve::admin::{self, AdminState, DnsCounts, ExtraRoutes, LiveCounts};
+use crate::serve::dnstap::Settings;
 use crate::serve::{self, BindError, Bound, Serving};
 
 /// Without a saved table, answering begins at the latest after this, seen or not.
@@ -145,7 +148,7 @@ impl Node {
         let clock = Clock::start();
         let now = clock.now();
         make_state_dir(&config.state_dir)?;
-        let bound = config.dns.as_ref().map(serve::bind).transpose().map_err(StartError::Bind)?;
+        let bound = config.dns.as_ref().map(|dns| bind_dns(dns, &config.node)).transpose()?;
         let admin = TcpListener::bind(config.admin.listen)
             .await
             .map_err(|error| StartError::BindAdmin(config.admin.listen, error))?;
@@ -197,11 +200,13 @@ impl Node {
         let dir = config.state_dir.clone();
         let mut state = AdminState::new(handle.clone(), Arc::clone(&ready), clock, operator.clone(), dir);
         state.extra = start.extra;
-        state.dns = counts;
+        state.dns = counts.clone().map(|counts| counts as Arc<dyn DnsCounts>);
         let admin = admin::serve(admin, Arc::new(state), stopped.clone());
+        let workers = counts.map(|counts| counts.workers.clone()).unwrap_or_default();
         let tasks = vec![
             tokio::spawn(admin),
             tokio::spawn(watch_orders(Arc::clone(&operator), stopped.clone())),
+            tokio::spawn(watch_limits(workers, clock, stopped.clone())),
             tokio::spawn(watch_geo(Arc::clone(&operator), stopped)),
         ];
         let node = Self {
@@ -275,16 +280,36 @@ impl Node {
     }
 }
 
+/// Binds the DNS sockets, tapped if so configured.
+fn bind_dns(dns: &config::Dns, node: &str) -> Result<Bound, StartError> {
+    let bound = serve::bind(dns).map_err(StartError::Bind)?;
+    Ok(match &dns.dnstap {
+        Some(dnstap) => bound.tapped(Settings {
+            socket: dnstap.socket.clone(),
+            identity: node.to_owned(),
+            version: concat!("waypost ", env!("CARGO_PKG_VERSION")).to_owned(),
+        }),
+        None => bound,
+    })
+}
+
 /// Starts the threads that answer, which wait until they are told to; with what they count.
-fn start_dns(bound: Bound, reader: &Reader, clock: Clock) -> io::Result<(Serving, Arc<dyn DnsCounts>)> {
+fn start_dns(bound: Bound, reader: &Reader, clock: Clock) -> io::Result<(Serving, Arc<LiveCounts>)> {
+    let limits = Arc::new(limit::Table::new(random_key()));
     let mut workers = Vec::new();
     let serving = serve::start(bound, reader, clock, || {
-        let worker = Worker::new();
+        let worker = Worker::limiting(Arc::clone(&limits));
         workers.push(worker.shared());
         worker
     })?;
     let sockets = serving.stats();
-    Ok((serving, Arc::new(LiveCounts { workers, sockets })))
+    let dnstap = serving.dnstap_counts();
+    Ok((serving, Arc::new(LiveCounts { workers, sockets, dnstap })))
+}
+
+/// A key that nobody can guess, from the keys that the standard library gives its hash tables.
+fn random_key() -> [u64; 4] {
+    [0, 1, 2, 3].map(|number: u64| RandomState::new().hash_one(number))
 }
 
 async fn watch_orders(operator: Arc<Operator>, mut stop: watch::Receiver<bool>) {

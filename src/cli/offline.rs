@@ -40,8 +40,8 @@ pub(super) fn read(context: &Context) -> Result<Offline, Failure> {
 
 /// The same, with what orders are given against.
 pub(super) struct Whole {
-    desk: Desk,
-    now: Now,
+    pub(super) desk: Desk,
+    pub(super) now: Now,
     /// What to know about it.
     pub(super) notes: Vec<String>,
 }

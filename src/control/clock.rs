@@ -43,6 +43,12 @@ impl Clock {
         self.start.elapsed()
     }
 
+    /// The wall clock, as fine as the machine tells it, since 1970 UTC: for what others read.
+    #[allow(clippy::disallowed_methods)] // The shell's one reading of the clock.
+    pub fn wall(&self) -> Duration {
+        SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    }
+
     /// Both clocks.
     #[allow(clippy::disallowed_methods)] // The shell's one reading of the clock.
     pub fn now(&self) -> Now {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -14,10 +14,12 @@ use super::journal::rfc3339;
 use super::plan::Plan;
 use super::publish::DnsParts;
 use super::status::Warning;
+use super::zone_files::ZoneFolder;
 use crate::config::admin::AdminFile;
 use crate::config::{Answers, Config, Diagnostic};
 use crate::dns::Settings;
-use crate::dns::zone::{BoundService, Notice, ZoneFile, Zones};
+use crate::dns::limit::Rule;
+use crate::dns::zone::{BoundService, Notice, Zones};
 use crate::health::Damping;
 use crate::region::enumerate::enumerate;
 use crate::region::geo::GeoTable;
@@ -203,33 +205,24 @@ pub fn settings(dns: &crate::config::Dns) -> Settings {
         nsid: dns.nsid.clone().into_bytes(),
         ecs: dns.ecs,
         tcp_idle_100ms: idle_100ms,
+        rate_limit: dns
+            .rate_limit
+            .as_ref()
+            .map(|limit| Rule::new(limit.per_second, limit.burst, limit.dry_run, &limit.exempt)),
     }
 }
 
 /// Reads every `*.zone` of a folder and binds the services.
 fn read_zones(dir: &Path, config: &Config) -> Result<(Zones, Vec<Notice>), Vec<String>> {
-    let files = zone_files(dir).map_err(|error| vec![format!("{}: error: {error}", dir.display())])?;
+    let folder = ZoneFolder(dir);
+    let files = folder.zones().map_err(|error| vec![format!("{}: error: {error}", dir.display())])?;
     if files.is_empty() {
         let hint = "put a master file there, named after its zone: gslb.example.com.zone";
         return Err(vec![format!("{}: error: no *.zone file in this folder\n  hint: {hint}", dir.display())]);
     }
     let services: Vec<BoundService> = config.services.iter().map(bound).collect();
-    Zones::build(&files, &services)
+    Zones::build_with(&files, &services, &folder)
         .map_err(|notices| notices.iter().map(|notice| zone_line(notice, config, "error")).collect())
-}
-
-fn zone_files(dir: &Path) -> io::Result<Vec<ZoneFile>> {
-    let mut paths: Vec<PathBuf> =
-        fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "zone"));
-    paths.sort();
-    let read = |path: PathBuf| {
-        let bytes = files::read(&path).map_err(|error| {
-            io::Error::new(error.kind(), format!("cannot read {}: {error}", path.display()))
-        })?;
-        Ok(ZoneFile { text: String::from_utf8_lossy(&bytes).into_owned(), path })
-    };
-    paths.into_iter().map(read).collect()
 }
 
 fn bound(service: &crate::config::Service) -> BoundService {
@@ -261,7 +254,12 @@ fn zone_line(notice: &Notice, config: &Config, severity: &str) -> String {
         place = format!("{place}:{number}");
     }
     let hint = if notice.hint.is_empty() { String::new() } else { format!("\n  hint: {}", notice.hint) };
-    format!("{place}: {severity}: {}{hint}", notice.text)
+    let from: String = notice
+        .included_from
+        .iter()
+        .map(|(path, line)| format!("\n  included from {}:{line}", path.display()))
+        .collect();
+    format!("{place}: {severity}: {}{hint}{from}", notice.text)
 }
 
 fn geo_line(config: &Config, refusal: &GeoRefusal) -> String {

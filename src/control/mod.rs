@@ -27,3 +27,4 @@ pub mod storm;
 
 pub use clock::{Clock, Now};
 pub use snapshot::{Publisher, Reader, Snapshot};
+pub mod zone_files;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::answer::Slot;
 use super::wire::{Question, Rcode, Silence};
-use super::{Query, Transport};
+use super::{Query, Transport, limit};
 use crate::region::geo::By;
 
 /// Decision counters of a worker; [`Slot`]s beyond count at position 0.
@@ -88,6 +88,28 @@ query_types! {
     Caa = 257, "CAA";
 }
 
+/// What the rate limit did to an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limited {
+    /// Sent without content, truncated.
+    Slip,
+    /// Sent as it was, because limits are only tried out.
+    DryRun,
+}
+
+impl Limited {
+    /// Every one.
+    pub const ALL: [Self; 2] = [Self::Slip, Self::DryRun];
+
+    /// The word that people and scripts see.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Slip => "slip",
+            Self::DryRun => "dry_run",
+        }
+    }
+}
+
 type Row<const LEN: usize> = [AtomicU64; LEN];
 
 /// What one worker has counted. Everything only grows.
@@ -95,6 +117,7 @@ pub struct Counters {
     queries: [[Row<{ QueryType::ALL.len() }>; 2]; 2],
     responses: [Row<{ Rcode::ALL.len() }>; 2],
     silences: Row<2>,
+    limited: Row<{ Limited::ALL.len() }>,
     lookups: Row<{ By::ALL.len() }>,
     durations: Row<{ DURATION_BOUNDS_NS.len() + 1 }>,
     duration_sum_ns: AtomicU64,
@@ -113,6 +136,7 @@ impl Counters {
             queries: Default::default(),
             responses: Default::default(),
             silences: Default::default(),
+            limited: Default::default(),
             lookups: Default::default(),
             durations: Default::default(),
             duration_sum_ns: AtomicU64::new(0),
@@ -133,6 +157,11 @@ impl Counters {
     /// Messages that got no answer, for that reason.
     pub fn silences(&self, silence: Silence) -> u64 {
         read(&self.silences[silence as usize])
+    }
+
+    /// Answers that the rate limit did this to.
+    pub fn limited(&self, limited: Limited) -> u64 {
+        read(&self.limited[limited as usize])
     }
 
     /// Clients looked up, by what placed them.
@@ -166,6 +195,10 @@ impl Counters {
 
     pub(super) fn count_silence(&self, silence: Silence) {
         add(&self.silences[silence as usize], 1);
+    }
+
+    pub(super) fn count_limited(&self, limited: Limited) {
+        add(&self.limited[limited as usize], 1);
     }
 
     pub(super) fn count_lookup(&self, by: By) {
@@ -213,21 +246,29 @@ fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
 }
 
-/// What belongs to one worker: the writing end of its counters. Not cloned: a counter has one writer.
+/// What belongs to one worker: the writing end of its counters, and its hold on the table of limits. Not cloned: a
+/// counter has one writer.
 #[derive(Debug)]
 pub struct Worker {
     counters: Arc<Counters>,
+    /// Shared with the other workers. Not part of the view: limits outlive reloads.
+    limits: Option<Arc<limit::Table>>,
 }
 
 impl Worker {
-    /// A worker with counters at zero.
+    /// A worker with counters at zero, whose answers are not limited.
     pub fn new() -> Self {
-        Self { counters: Arc::new(Counters::new()) }
+        Self { counters: Arc::new(Counters::new()), limits: None }
+    }
+
+    /// A worker with counters at zero, which limits answers by this table when the settings say so.
+    pub fn limiting(limits: Arc<limit::Table>) -> Self {
+        Self { limits: Some(limits), ..Self::new() }
     }
 
     /// A worker for questions that nobody counts decisions of: without the half megabyte of counters for them.
     pub fn uncounted() -> Self {
-        Self { counters: Arc::new(Counters::with_decisions(0)) }
+        Self { counters: Arc::new(Counters::with_decisions(0)), limits: None }
     }
 
     /// The reading end, for metrics.
@@ -242,6 +283,10 @@ impl Worker {
 
     pub(super) fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    pub(super) fn limits(&self) -> Option<&limit::Table> {
+        self.limits.as_deref()
     }
 }
 

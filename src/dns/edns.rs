@@ -136,6 +136,11 @@ impl OptAnswer<'_> {
         Self { subnet: None, nsid: &[], keepalive: None, ..self }
     }
 
+    /// Leaves out what would make the answer longer than the query.
+    pub(super) const fn without_growth(self) -> Self {
+        Self { nsid: &[], ..self }
+    }
+
     /// Writes the record; `scope` goes into the subnet option (RFC 7871 7.2.1).
     pub(super) fn write(&self, reply: &mut Reply<'_>, rcode: Rcode, scope: u8) -> Result<(), Full> {
         let [s0, s1] = self.udp_size.to_be_bytes();

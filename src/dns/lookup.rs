@@ -16,6 +16,7 @@ use super::{Query, View};
 /// resolver asks for the rest, or finds the loop itself.
 pub const MAX_ALIASES: usize = 16;
 
+const TYPE_DNAME: u16 = 39;
 const TYPE_DS: u16 = 43;
 const TYPE_IXFR: u16 = 251;
 const TYPE_AXFR: u16 = 252;
@@ -36,6 +37,8 @@ pub(super) struct Lookup<'v, 'w, 'r, 'o> {
     pub(super) reply: &'r mut Reply<'o>,
     /// The scope of the answer; 0: good for everybody.
     pub(super) scope: u8,
+    /// DNAMEs that stand in the answer already: an alias chain may meet one again.
+    pub(super) redirected: [Option<&'v Rrset>; MAX_ALIASES + 1],
 }
 
 /// What a look at one name led to.
@@ -47,7 +50,7 @@ enum Step {
     Alias(Name, usize),
 }
 
-impl Lookup<'_, '_, '_, '_> {
+impl<'v> Lookup<'v, '_, '_, '_> {
     /// Answers the question.
     pub(super) fn answer(&mut self, question: &Question<'_>) {
         let is_transfer = matches!(self.qtype, TYPE_AXFR | TYPE_IXFR);
@@ -103,7 +106,7 @@ impl Lookup<'_, '_, '_, '_> {
         }
     }
 
-    fn at_node(&mut self, zone: &Zone, node: &Node, name: &[u8], at: usize) -> Result<Step, Full> {
+    fn at_node(&mut self, zone: &Zone, node: &'v Node, name: &[u8], at: usize) -> Result<Step, Full> {
         let view = self.view;
         self.reply.authoritative = true;
         if self.qtype == TYPE_DS && name.len() == zone.apex.len() {
@@ -135,8 +138,10 @@ impl Lookup<'_, '_, '_, '_> {
         self.negative(zone, name, at)
     }
 
-    fn data(&mut self, rrset: &Rrset, at: usize) -> Result<Step, Full> {
-        self.reply.put_rrset(rrset, at)?;
+    fn data(&mut self, rrset: &'v Rrset, at: usize) -> Result<Step, Full> {
+        if self.qtype != TYPE_DNAME || self.is_first(rrset) {
+            self.reply.put_rrset(rrset, at)?;
+        }
         // Helpful, not needed: left out when it does not fit, without a word (RFC 2181 9).
         if self.reply.put(&rrset.additional).is_ok() {
             self.reply.count(Section::Additional, rrset.additional_count);
@@ -179,10 +184,12 @@ impl Lookup<'_, '_, '_, '_> {
     }
 
     /// The DNAME, then the alias that it makes of `name` (RFC 6672 3.1 and 5.3.1).
-    fn redirect(&mut self, redirect: &Redirect<'_>, name: &[u8], at: usize) -> Result<Step, Full> {
+    fn redirect(&mut self, redirect: &Redirect<'v>, name: &[u8], at: usize) -> Result<Step, Full> {
         let Some(prefix_len) = name.len().checked_sub(redirect.owner_len) else { return Ok(self.fail()) };
         let prefix = name.get(..prefix_len).unwrap_or_default();
-        self.reply.put_rrset(redirect.rrset, at + prefix_len)?;
+        if self.is_first(redirect.rrset) {
+            self.reply.put_rrset(redirect.rrset, at + prefix_len)?;
+        }
         let target: &[u8] = &redirect.rrset.target;
         let ttl = redirect.rrset.bytes.get(6..10).unwrap_or(&[0; 4]);
         let data_len = prefix.len() + target.len();
@@ -202,6 +209,21 @@ impl Lookup<'_, '_, '_, '_> {
             return Ok(Step::Done);
         }
         Ok(Step::Alias(alias, data_at))
+    }
+
+    /// Whether the answer does not hold this DNAME yet: no RRset stands in it twice (RFC 2181 5.5).
+    fn is_first(&mut self, dname: &'v Rrset) -> bool {
+        for slot in &mut self.redirected {
+            match slot {
+                Some(there) if std::ptr::eq(*there, dname) => return false,
+                Some(_) => {}
+                None => {
+                    *slot = Some(dname);
+                    return true;
+                }
+            }
+        }
+        true
     }
 
     fn at_cut(&mut self, zone: &Zone, cut: &Cut, name: &[u8], at: usize) -> Result<Step, Full> {

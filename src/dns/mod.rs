@@ -12,6 +12,7 @@ pub mod answer;
 pub mod chunked;
 pub mod counters;
 pub mod edns;
+pub mod limit;
 pub mod lookup;
 mod referral;
 mod reply;
@@ -29,6 +30,7 @@ use self::wire::{Fault, Header, Message, Name, Question};
 use crate::health::Mono;
 use crate::region::geo::GeoTable;
 
+use self::counters::Limited;
 pub use self::counters::{Counters, Worker};
 
 /// Longest message over TCP, in bytes (RFC 1035 4.2.2).
@@ -58,6 +60,8 @@ pub struct Settings {
     pub ecs: bool,
     /// How long a silent TCP connection is kept, in units of 100 ms, for clients that ask (RFC 7828).
     pub tcp_idle_100ms: u16,
+    /// How many full answers over UDP one source gets; absent: all.
+    pub rate_limit: Option<limit::Rule>,
 }
 
 /// How a query came.
@@ -109,10 +113,15 @@ fn answer(
     message: &Message<'_>,
     out: &mut [u8],
 ) -> Option<usize> {
+    let limited = is_limited(view, worker, &query);
     let edns = message.edns.as_ref();
     let opt = edns.map(|edns| {
         let opt = edns.answer(&view.settings, query.transport);
-        if message.fault == Some(Fault::EdnsVersion) { opt.without_options() } else { opt }
+        match message.fault {
+            Some(Fault::EdnsVersion) => opt.without_options(),
+            _ if limited => opt.without_growth(),
+            _ => opt,
+        }
     });
     let opt_len = opt.map_or(0, |opt| opt.len());
     let limit = match query.transport {
@@ -122,12 +131,16 @@ fn answer(
     let room = limit.min(out.len()).checked_sub(opt_len)?;
     let mut reply = Reply::begin(out, room, message.question.as_ref())?;
     let scope = match (message.fault, &message.question) {
+        (None, Some(_)) if limited => 0,
         (None, Some(question)) => look_up(view, worker, query, header, edns, question, &mut reply),
         (fault, _) => {
             reply.rcode = fault.unwrap_or(Fault::QuestionCount).rcode();
             0
         }
     };
+    if limited {
+        reply.truncate();
+    }
     let rcode = reply.rcode;
     if let Some(opt) = opt {
         reply.extend_limit(opt_len);
@@ -135,6 +148,18 @@ fn answer(
     }
     worker.counters().count_response(query.transport, rcode);
     Some(reply.finish(header))
+}
+
+/// Whether the client gets no content but is sent to TCP: its prefix has used up its answers over UDP. Over TCP nobody
+/// is limited: there the client has shown that it is where it says.
+fn is_limited(view: &View, worker: &Worker, query: &Query<'_>) -> bool {
+    let (Some(rule), Transport::Udp) = (&view.settings.rate_limit, query.transport) else { return false };
+    let Some(table) = worker.limits() else { return false };
+    if table.admit(rule, query.peer, query.now) {
+        return false;
+    }
+    worker.counters().count_limited(if rule.dry_run { Limited::DryRun } else { Limited::Slip });
+    !rule.dry_run
 }
 
 /// Returns the scope of the answer.
@@ -148,7 +173,8 @@ fn look_up(
     reply: &mut Reply<'_>,
 ) -> u8 {
     let (id, qtype) = (header.id, question.qtype);
-    let mut lookup = Lookup { view, worker, query, id, qtype, edns, reply, scope: 0 };
+    let redirected = [None; lookup::MAX_ALIASES + 1];
+    let mut lookup = Lookup { view, worker, query, id, qtype, edns, reply, scope: 0, redirected };
     lookup.answer(question);
     lookup.scope
 }

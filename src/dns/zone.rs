@@ -3,6 +3,7 @@
 //! ```text
 //! text ─▶ entries ─▶ records ─▶ drafts, services bound ─▶ checks ─▶ table
 //!  text      master, rdata, ttl     draft, services       checks    compile, encode
+//!            include, generate
 //! ```
 //!
 //! A fault spoils one record, not the reading, so that a build tells everything that is wrong at once; nothing is
@@ -15,6 +16,8 @@ mod checks;
 mod compile;
 mod draft;
 mod encode;
+mod generate;
+mod include;
 mod master;
 mod name;
 mod rdata;
@@ -36,6 +39,9 @@ use self::table::{At, Entry, Table};
 use self::text::{Fault, Spot};
 use super::answer::ServiceIndex;
 
+pub use self::generate::MAX_GENERATED_VALUES;
+pub use self::include::{Include, IncludeRefusal, MAX_EXPANDED_BYTES, MAX_INCLUDE_DEPTH, MAX_INCLUDED_FILES};
+pub use self::master::MAX_ZONE_RECORDS;
 pub use self::report::{MAX_NOTICES_PER_FILE, Notice};
 
 /// Type DNAME.
@@ -78,15 +84,25 @@ pub struct Zones {
 }
 
 impl Zones {
+    /// As [`Self::build_with`], of files that include no others.
+    pub fn build(files: &[ZoneFile], services: &[BoundService]) -> Result<(Self, Vec<Notice>), Vec<Notice>> {
+        Self::build_with(files, services, &include::Nothing)
+    }
+
     /// Compiles the files and binds `services` (by their position) to their names; returns what is odd beside it.
+    /// `include` has the files that their `$INCLUDE` lines name.
     ///
     /// Errors: everything that is wrong, at once, in the order of files and lines; services last.
-    pub fn build(files: &[ZoneFile], services: &[BoundService]) -> Result<(Self, Vec<Notice>), Vec<Notice>> {
+    pub fn build_with(
+        files: &[ZoneFile],
+        services: &[BoundService],
+        include: &dyn Include,
+    ) -> Result<(Self, Vec<Notice>), Vec<Notice>> {
         let mut report = Report::default();
         let mut unread = Vec::new();
         let mut drafts: Vec<Draft<'_>> = Vec::new();
         for file in files {
-            let master = master::read(file, &mut report);
+            let master = master::read(file, include, &mut report);
             match Draft::new(file, master, &mut report) {
                 Some(draft) => drafts.push(draft),
                 None => unread.push(master::default_origin(file)),
@@ -263,7 +279,8 @@ pub struct Rrset {
     pub lens: Box<[u16]>,
     /// For a CNAME and a DNAME: its target in wire form, lower case; else empty.
     pub target: Box<[u8]>,
-    /// Address records that an answer with this RRset adds (RFC 1034 4.3.2 step 6): owners in full; may be empty.
+    /// Records that an answer with this RRset adds, addresses of its targets for the most part (RFC 1034 4.3.2 step 6,
+    /// RFC 9460 4.1): owners in full; may be empty.
     pub additional: Box<[u8]>,
     /// Number of records in `additional`.
     pub additional_count: u16,
@@ -307,7 +324,7 @@ fn drop_second_files(drafts: &mut Vec<Draft<'_>>, report: &mut Report) {
             return true;
         };
         let text = format!("the zone {} is already in {other}", Written(&draft.apex));
-        report.error(draft.file, Fault::new(Spot::default(), text, "one zone comes from one file"));
+        report.error(Fault::new(Spot::whole(draft.source), text, "one zone comes from one file"));
         false
     });
 }

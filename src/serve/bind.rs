@@ -4,25 +4,27 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
-use std::num::NonZeroUsize;
-use std::thread;
-use std::time::Duration;
+#[cfg(all(target_os = "linux", not(portable_only)))]
+use std::{num::NonZeroUsize, thread, time::Duration};
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::config;
 
+#[cfg(all(target_os = "linux", not(portable_only)))]
 use super::udp;
+use super::{dnstap, system};
 
 /// Kernel buffer for datagrams not yet read, in bytes; what `net.core.rmem_max` allows of it is taken. Rides out a
 /// worker that is off the processor for some 50 ms at 200,000 queries a second.
-const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
+pub const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
 
 /// How long an idle UDP worker sleeps in the kernel before it looks at the gate and lets old snapshots go.
+#[cfg(all(target_os = "linux", not(portable_only)))]
 const RECEIVE_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Connections that may wait in the kernel to be accepted.
-const BACKLOG: i32 = 1024;
+pub const BACKLOG: i32 = 1024;
 
 /// Ports tried for an address with port 0, until one is free for both protocols.
 const PORT_ATTEMPTS: usize = 16;
@@ -33,10 +35,18 @@ pub struct Bound {
     pub(super) udp: Vec<UdpSocket>,
     pub(super) tcp: Vec<TcpListener>,
     pub(super) limits: config::Tcp,
+    /// Absent: dnstap is off.
+    pub(super) dnstap: Option<dnstap::Settings>,
     addrs: Vec<SocketAddr>,
 }
 
 impl Bound {
+    /// Every query and answer of these sockets is told to a dnstap collector.
+    #[must_use]
+    pub fn tapped(self, settings: dnstap::Settings) -> Self {
+        Self { dnstap: Some(settings), ..self }
+    }
+
     /// The addresses as bound, in the order of the configuration; UDP and TCP have the same port.
     pub fn local_addrs(&self) -> &[SocketAddr] {
         &self.addrs
@@ -47,11 +57,9 @@ impl Bound {
 ///
 /// Errors: the first address that cannot be had.
 pub fn bind(dns: &config::Dns) -> Result<Bound, BindError> {
-    let workers = match dns.udp_workers {
-        0 => thread::available_parallelism().map_or(1, NonZeroUsize::get),
-        workers => workers,
-    };
-    let mut bound = Bound { udp: Vec::new(), tcp: Vec::new(), limits: dns.tcp, addrs: Vec::new() };
+    let workers = udp_workers(dns.udp_workers);
+    let mut bound =
+        Bound { udp: Vec::new(), tcp: Vec::new(), limits: dns.tcp, dnstap: None, addrs: Vec::new() };
     for &addr in &dns.listen {
         let (listener, sockets, addr) = bind_address(addr, workers)?;
         bound.tcp.push(listener);
@@ -96,7 +104,7 @@ impl BindError {
             io::ErrorKind::AddrNotAvailable => {
                 "this machine has no such address; `ip address` lists those it has".to_owned()
             }
-            _ if self.addr.is_ipv6() && udp::is_unsupported_family(&self.source) => {
+            _ if self.addr.is_ipv6() && system::is_unsupported_family(&self.source) => {
                 "IPv6 is switched off on this machine; leave this address out of dns.listen".to_owned()
             }
             _ => String::new(),
@@ -143,6 +151,21 @@ fn bind_address(
     }
 }
 
+/// How many sockets share a port.
+#[cfg(all(target_os = "linux", not(portable_only)))]
+fn udp_workers(configured: usize) -> usize {
+    match configured {
+        0 => thread::available_parallelism().map_or(1, NonZeroUsize::get),
+        workers => workers,
+    }
+}
+
+/// One: elsewhere SO_REUSEPORT does not spread datagrams over sockets, it picks one of them.
+#[cfg(any(not(target_os = "linux"), portable_only))]
+const fn udp_workers(_configured: usize) -> usize {
+    1
+}
+
 fn bind_tcp(addr: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     let socket = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
     // A restart must not wait for the connections of the run before to leave TIME_WAIT.
@@ -160,17 +183,37 @@ fn bind_tcp(addr: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
 
 fn bind_udp(addr: SocketAddr) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::for_address(addr), Type::DGRAM, Some(Protocol::UDP))?;
-    socket.set_reuse_port(true)?;
     if addr.is_ipv6() {
         socket.set_only_v6(true)?;
     }
-    // Both best effort: a server with small buffers, or one that fragments, still answers.
+    // Best effort: a server with small buffers still answers.
     let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER_BYTES);
-    let _ = udp::ignore_path_mtu(&socket, addr);
-    socket.set_read_timeout(Some(RECEIVE_TIMEOUT))?;
-    if addr.ip().is_unspecified() {
-        udp::report_destination(&socket, addr)?;
-    }
+    prepare_udp(&socket, addr)?;
     socket.bind(&SockAddr::from(addr))?;
     Ok(socket.into())
+}
+
+/// For one thread a socket that blocks, and sends from the address that was asked.
+#[cfg(all(target_os = "linux", not(portable_only)))]
+fn prepare_udp(socket: &Socket, addr: SocketAddr) -> io::Result<()> {
+    socket.set_reuse_port(true)?;
+    // Best effort: a server that fragments still answers.
+    let _ = udp::ignore_path_mtu(socket, addr);
+    socket.set_read_timeout(Some(RECEIVE_TIMEOUT))?;
+    if addr.ip().is_unspecified() {
+        udp::report_destination(socket, addr)?;
+    }
+    Ok(())
+}
+
+/// For tasks, which must not block.
+#[cfg(any(not(target_os = "linux"), portable_only))]
+fn prepare_udp(socket: &Socket, addr: SocketAddr) -> io::Result<()> {
+    if addr.ip().is_unspecified() {
+        tracing::warn!(
+            "UDP answers from {addr} leave from the address that the system chooses, on a machine with several maybe not \
+             the one that was asked; list the addresses in dns.listen"
+        );
+    }
+    socket.set_nonblocking(true)
 }

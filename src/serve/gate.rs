@@ -70,6 +70,7 @@ impl Gate {
     }
 
     /// Blocks for `span`, or until the server stops.
+    #[cfg(all(target_os = "linux", not(portable_only)))]
     pub(super) fn wait_stopping(&self, span: Duration) {
         let state = self.lock();
         let wait = self.changed.wait_timeout_while(state, span, |state| !state.phase.is_stopping());

@@ -7,21 +7,32 @@
 //!         error says why
 //! ```
 //!
+//! Batches of datagrams are Linux's. Elsewhere hickory-server reads the UDP sockets (`portable.rs`), around the same
+//! responder; with the feature `portable` it is there on Linux too, for [`start_portable`]. `--cfg portable_only` makes
+//! a build on Linux leave out what is Linux's, to show that it can be left out.
+//!
 //! Every thread owns its responder, so counters have one writer and nothing on a query's way takes a lock. TCP has a
 //! runtime of its own: what the control plane does on its own runtime never delays an answer.
 
 pub mod admin;
 mod bind;
+pub mod dnstap;
 mod gate;
+#[cfg(any(feature = "portable", not(target_os = "linux")))]
+mod portable;
 mod stats;
+mod system;
 mod tcp;
+#[cfg(all(target_os = "linux", not(portable_only)))]
 mod udp;
+#[cfg(all(target_os = "linux", not(portable_only)))]
 mod worker;
 
 #[cfg(test)]
 mod tests;
 
 use std::io;
+use std::net::UdpSocket;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -29,7 +40,7 @@ use std::time::Duration;
 use crate::control::{Clock, Reader, Snapshot};
 use crate::dns::{self, Query, Worker};
 
-pub use bind::{BindError, Bound, Proto, bind};
+pub use bind::{BACKLOG, BindError, Bound, Proto, RECEIVE_BUFFER_BYTES, bind};
 pub use stats::{Counter, Stats};
 
 use gate::Gate;
@@ -106,25 +117,32 @@ pub fn start_with<R: Responder>(
     clock: Clock,
     mut new_responder: impl FnMut() -> R,
 ) -> io::Result<Serving> {
-    if let Err(error) = udp::raise_open_files() {
-        tracing::warn!(%error, "the limit of open files stays as it is");
-    }
-    let gate = Arc::new(Gate::new());
-    let stats = Arc::new(Stats::default());
     // Dropped on an early return, which stops the threads made so far.
-    let mut serving = Serving { gate: Arc::clone(&gate), stats: Arc::clone(&stats), threads: Vec::new() };
-    for (index, socket) in bound.udp.into_iter().enumerate() {
-        let responder = new_responder();
-        let (gate, stats) = (Arc::clone(&gate), Arc::clone(&stats));
-        let worker = worker::Worker { socket, responder, clock, gate, stats };
-        serving.spawn(format!("dns-udp-{index}"), move || worker.run())?;
-    }
+    let mut serving = Serving::new();
+    let threads = bound.udp.len() + usize::from(!bound.tcp.is_empty());
+    let (taps, output) = bound.dnstap.map(|settings| dnstap::taps(settings, threads)).unzip();
+    serving.dnstap = output.map(|output: dnstap::Output| output.start(clock)).transpose()?;
+    let mut taps = taps.unwrap_or_default().into_iter();
+    serving.start_udp(bound.udp, clock, &mut new_responder, &mut taps)?;
     if !bound.tcp.is_empty() {
         let limits = tcp::Limits::new(bound.limits);
-        let server = tcp::Server::new(bound.tcp, limits, clock, &gate, &stats)?;
+        let server = tcp::Server::new(bound.tcp, limits, clock, &serving.gate, &serving.stats)?;
         let responder = new_responder();
-        serving.spawn("dns-tcp".to_owned(), move || server.run(responder))?;
+        let tap = taps.next();
+        serving.spawn("dns-tcp".to_owned(), move || server.run(responder, tap))?;
     }
+    Ok(serving)
+}
+
+/// [`start_with`], but hickory-server reads and writes everything, UDP and TCP, on one thread.
+///
+/// A second opinion, not a second server: it has none of the limits on TCP but the idle timeout.
+#[cfg(any(feature = "portable", not(target_os = "linux")))]
+pub fn start_portable<R: Responder>(bound: Bound, clock: Clock, responder: R) -> io::Result<Serving> {
+    let mut serving = Serving::new();
+    let (sockets, idle) = ((bound.udp, bound.tcp), bound.limits.idle);
+    let server = portable::Server::new(sockets, idle, clock, &serving.gate, &serving.stats)?;
+    serving.spawn("dns-portable".to_owned(), move || server.run(responder))?;
     Ok(serving)
 }
 
@@ -135,9 +153,58 @@ pub struct Serving {
     gate: Arc<Gate>,
     stats: Arc<Stats>,
     threads: Vec<JoinHandle<()>>,
+    /// Outlives the threads, whose last messages it sends.
+    dnstap: Option<dnstap::Running>,
 }
 
 impl Serving {
+    /// Without threads yet.
+    fn new() -> Self {
+        if let Err(error) = system::raise_open_files() {
+            tracing::warn!(%error, "the limit of open files stays as it is");
+        }
+        Self {
+            gate: Arc::new(Gate::new()),
+            stats: Arc::new(Stats::default()),
+            threads: Vec::new(),
+            dnstap: None,
+        }
+    }
+
+    /// A thread a socket.
+    #[cfg(all(target_os = "linux", not(portable_only)))]
+    fn start_udp<R: Responder>(
+        &mut self,
+        sockets: Vec<UdpSocket>,
+        clock: Clock,
+        mut new_responder: impl FnMut() -> R,
+        taps: &mut impl Iterator<Item = dnstap::Tap>,
+    ) -> io::Result<()> {
+        for (index, socket) in sockets.into_iter().enumerate() {
+            let responder = new_responder();
+            let (gate, stats) = (Arc::clone(&self.gate), Arc::clone(&self.stats));
+            let tap = taps.next().map(|tap| worker::UdpTap::new(tap, &socket));
+            let worker = worker::Worker { socket, responder, clock, gate, stats, tap };
+            self.spawn(format!("dns-udp-{index}"), move || worker.run())?;
+        }
+        Ok(())
+    }
+
+    /// One thread for all sockets, which dnstap does not hear of.
+    #[cfg(any(not(target_os = "linux"), portable_only))]
+    fn start_udp<R: Responder>(
+        &mut self,
+        sockets: Vec<UdpSocket>,
+        clock: Clock,
+        mut new_responder: impl FnMut() -> R,
+        _taps: &mut impl Iterator<Item = dnstap::Tap>,
+    ) -> io::Result<()> {
+        let sockets = (sockets, Vec::new());
+        let server = portable::Server::new(sockets, Duration::ZERO, clock, &self.gate, &self.stats)?;
+        let responder = new_responder();
+        self.spawn("dns-udp".to_owned(), move || server.run(responder))
+    }
+
     /// Begins to read what the sockets have received since they were bound.
     pub fn open(&self) {
         self.gate.open();
@@ -148,7 +215,13 @@ impl Serving {
         Arc::clone(&self.stats)
     }
 
-    /// Takes nothing new, answers what has arrived, and joins the threads; waits at most `deadline`.
+    /// What became of dnstap messages; absent: dnstap is off.
+    pub fn dnstap_counts(&self) -> Option<Arc<dnstap::Counts>> {
+        self.dnstap.as_ref().map(dnstap::Running::counts)
+    }
+
+    /// Takes nothing new, answers what has arrived, and joins the threads; waits at most `deadline`, and after it one
+    /// second more for a dnstap collector to take what is queued.
     ///
     /// Blocks: from async code, call it where blocking is allowed. Returns the number of threads that had not ended
     /// in time; they are left to end by themselves.
@@ -163,6 +236,9 @@ impl Serving {
             } else {
                 left += 1;
             }
+        }
+        if let Some(dnstap) = self.dnstap.take() {
+            dnstap.stop();
         }
         left
     }

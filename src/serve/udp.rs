@@ -19,6 +19,8 @@ use libc::{c_int, c_void, cmsghdr, iovec, mmsghdr, msghdr, sockaddr_in, sockaddr
 use crate::dns::{Query, Transport};
 use crate::health::Mono;
 
+use super::system::is_stale;
+
 /// Datagrams taken by one receive call. Wider batches were measured to save nothing more.
 pub(super) const BATCH: usize = 32;
 
@@ -51,7 +53,7 @@ pub(super) struct Sent {
 #[derive(Debug)]
 pub(super) struct Packet<'b> {
     bytes: &'b [u8],
-    peer: IpAddr,
+    pub(super) peer: SocketAddr,
     /// Whether the datagram was longer than the buffer, so that its end is missing.
     pub(super) is_oversize: bool,
     /// Room for the answer.
@@ -61,7 +63,7 @@ pub(super) struct Packet<'b> {
 impl<'b> Packet<'b> {
     /// The query, and where its answer goes.
     pub(super) fn into_query(self, now: Mono) -> (Query<'b>, &'b mut [u8]) {
-        let query = Query { bytes: self.bytes, peer: self.peer, transport: Transport::Udp, now };
+        let query = Query { bytes: self.bytes, peer: self.peer.ip(), transport: Transport::Udp, now };
         (query, self.out)
     }
 }
@@ -178,6 +180,16 @@ impl Batch {
         }
     }
 
+    /// The address that the datagram at `index` was sent to, where the socket reports it ([`report_destination`]).
+    pub(super) fn destination(&self, index: usize) -> Option<IpAddr> {
+        if index >= self.received {
+            return None;
+        }
+        // SAFETY: `index` is below `BATCH`. The kernel has written the header, whose control pointer names our own
+        // aligned memory of at least that length, which nobody changes while `self` is borrowed.
+        unsafe { destination(&raw const (*self.memory.as_ptr()).query_headers[index].msg_hdr) }
+    }
+
     /// Queues the first `len` bytes of the answer to the datagram at `index`; zero: none. Each at most once a batch.
     pub(super) fn queue(&mut self, index: usize, len: usize) {
         if len == 0 || index >= self.received || self.queued >= self.received {
@@ -256,21 +268,6 @@ impl Drop for Batch {
     }
 }
 
-/// Whether this is the report of an ICMP error that an earlier answer caused, which says nothing about the call.
-pub(super) fn is_stale(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH))
-}
-
-/// Whether the system does not know the address family.
-pub(super) fn is_unsupported_family(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::EAFNOSUPPORT)
-}
-
-/// Whether the process or the system is out of file descriptors.
-pub(super) fn is_out_of_files(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
-}
-
 /// Sends answers whole, or in fragments of the interface's MTU: whatever path MTU an ICMP message claims, as
 /// anybody can forge one.
 pub(super) fn ignore_path_mtu(socket: &impl AsFd, addr: SocketAddr) -> io::Result<()> {
@@ -292,23 +289,6 @@ pub(super) fn report_destination(socket: &impl AsFd, addr: SocketAddr) -> io::Re
     }
 }
 
-/// Raises the soft limit of open files to the hard one, and returns it.
-pub(super) fn raise_open_files() -> io::Result<u64> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the pointer names a live `rlimit`.
-    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    if limit.rlim_cur < limit.rlim_max {
-        limit.rlim_cur = limit.rlim_max;
-        // SAFETY: the pointer names a live `rlimit`.
-        if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    Ok(limit.rlim_cur)
-}
-
 fn set_option(socket: &impl AsFd, level: c_int, name: c_int, value: c_int) -> io::Result<()> {
     let fd = socket.as_fd().as_raw_fd();
     let len = size_of::<c_int>() as socklen_t;
@@ -323,7 +303,7 @@ fn slice_of(buffer: *mut [u8; BUFFER_BYTES]) -> iovec {
 }
 
 /// The peer's address, when something can be sent there.
-fn answerable(peer: &Peer) -> Option<IpAddr> {
+fn answerable(peer: &Peer) -> Option<SocketAddr> {
     // SAFETY: the memory was all zeroes or written by the kernel, and every bit pattern is valid for all three
     // fields. `family` lies at the beginning of both addresses.
     let (ip, port) = unsafe {
@@ -333,7 +313,36 @@ fn answerable(peer: &Peer) -> Option<IpAddr> {
             _ => return None,
         }
     };
-    (port != 0).then_some(ip)
+    (port != 0).then(|| SocketAddr::new(ip, u16::from_be(port)))
+}
+
+/// The local address in the PKTINFO control data, if there is any: the one that the answer leaves from.
+///
+/// # Safety
+///
+/// As for [`release_interface`], but that others may read.
+unsafe fn destination(header: *const msghdr) -> Option<IpAddr> {
+    // SAFETY: as in `release_interface`.
+    unsafe {
+        let first = libc::CMSG_FIRSTHDR(header);
+        if first.is_null() {
+            return None;
+        }
+        let data = libc::CMSG_DATA(first);
+        let holds = |size: usize| (*first).cmsg_len as usize >= libc::CMSG_LEN(size as _) as usize;
+        match ((*first).cmsg_level, (*first).cmsg_type) {
+            (libc::IPPROTO_IP, libc::IP_PKTINFO) if holds(size_of::<libc::in_pktinfo>()) => {
+                let info = data.cast::<libc::in_pktinfo>();
+                let addr = (&raw const (*info).ipi_spec_dst.s_addr).read_unaligned();
+                Some(addr.to_ne_bytes().into())
+            }
+            (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) if holds(size_of::<libc::in6_pktinfo>()) => {
+                let info = data.cast::<libc::in6_pktinfo>();
+                Some((&raw const (*info).ipi6_addr.s6_addr).read_unaligned().into())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Takes the interface out of the PKTINFO control data, if there is any: answers leave by the routing table, not
@@ -423,7 +432,7 @@ mod tests {
     #[test]
     fn a_datagram_from_port_zero_cannot_be_answered() {
         assert_eq!(answerable(&peer_v4(0)), None);
-        assert_eq!(answerable(&peer_v4(53)), Some(IpAddr::from([192, 0, 2, 7])));
+        assert_eq!(answerable(&peer_v4(53)), Some(SocketAddr::from(([192, 0, 2, 7], 53))));
     }
 
     #[test]
@@ -445,12 +454,5 @@ mod tests {
         assert!(batch.packet(BATCH).is_none());
         batch.queue(0, 12);
         assert_eq!(batch.queued, 0);
-    }
-
-    #[test]
-    fn the_soft_limit_of_open_files_becomes_the_hard_one() {
-        let raised = raise_open_files().unwrap();
-        assert!(raised > 0);
-        assert_eq!(raise_open_files().unwrap(), raised);
     }
 }

@@ -3,17 +3,20 @@
 //! Nothing in the loop allocates, locks or logs.
 
 use std::io;
-use std::net::UdpSocket;
+use std::net::{IpAddr, UdpSocket};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::control::Clock;
+use crate::dns::Transport;
 
 use super::Responder;
+use super::dnstap::{Exchange, Tap};
 use super::gate::Gate;
 use super::stats::Stats;
-use super::udp::{self, Batch, Wait};
+use super::system;
+use super::udp::{Batch, Wait};
 
 /// How long a stopping worker goes on while datagrams keep coming: far longer than a full receive buffer takes.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -28,6 +31,29 @@ pub(super) struct Worker<R> {
     pub(super) clock: Clock,
     pub(super) gate: Arc<Gate>,
     pub(super) stats: Arc<Stats>,
+    /// Hears of every exchange; absent: dnstap is off.
+    pub(super) tap: Option<UdpTap>,
+}
+
+/// A tap, and what its exchanges have in common.
+pub(super) struct UdpTap {
+    tap: Tap,
+    /// The socket's address, unless it is the wildcard: then each datagram has its own.
+    local: Option<IpAddr>,
+    port: u16,
+}
+
+impl UdpTap {
+    pub(super) fn new(tap: Tap, socket: &UdpSocket) -> Self {
+        let addr = socket.local_addr().ok();
+        let local = addr.map(|addr| addr.ip()).filter(|ip| !ip.is_unspecified());
+        Self { tap, local, port: addr.map_or(0, |addr| addr.port()) }
+    }
+
+    /// The address that the datagram at `index` was sent to.
+    fn asked(&self, batch: &Batch, index: usize) -> Option<IpAddr> {
+        self.local.or_else(|| batch.destination(index))
+    }
 }
 
 impl<R: Responder> Worker<R> {
@@ -51,7 +77,7 @@ impl<R: Responder> Worker<R> {
         while self.clock.mono() < end {
             match batch.receive(&self.socket, Wait::None) {
                 Ok(count) => self.serve(batch, count),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted || udp::is_stale(&error) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted || system::is_stale(&error) => {}
                 Err(_) => return,
             }
         }
@@ -71,6 +97,7 @@ impl<R: Responder> Worker<R> {
 
     fn answer(&mut self, batch: &mut Batch, count: usize) {
         let now = self.clock.mono();
+        let time = self.tap.as_ref().map_or(Duration::ZERO, |_| self.clock.wall());
         let mut next = 0;
         while next < count {
             // A panic skips the datagram in hand; the rest of the batch is answered in another round. The responder
@@ -79,6 +106,7 @@ impl<R: Responder> Worker<R> {
                 while next < count {
                     let index = next;
                     next += 1;
+                    let local = self.tap.as_ref().and_then(|tap| tap.asked(batch, index));
                     let Some(packet) = batch.packet(index) else {
                         self.stats.udp_port_zero.add(1);
                         continue;
@@ -86,8 +114,15 @@ impl<R: Responder> Worker<R> {
                     if packet.is_oversize {
                         self.stats.udp_oversize.add(1);
                     }
+                    let peer = packet.peer;
                     let (query, out) = packet.into_query(now);
                     let len = self.responder.respond(query, out);
+                    if let Some(UdpTap { tap, port, .. }) = &mut self.tap {
+                        let (port, query) = (*port, query.bytes);
+                        let answer = out.get(..len).unwrap_or_default();
+                        let transport = Transport::Udp;
+                        tap.record(&Exchange { transport, peer, local, port, time, query, answer });
+                    }
                     batch.queue(index, len);
                 }
             }));
@@ -102,7 +137,7 @@ impl<R: Responder> Worker<R> {
             // Nothing came: the moment to let an old snapshot go.
             io::ErrorKind::WouldBlock => self.responder.refresh(),
             io::ErrorKind::Interrupted => {}
-            _ if udp::is_stale(error) => {}
+            _ if system::is_stale(error) => {}
             _ => {
                 self.stats.udp_receive_failed.add(1);
                 self.gate.wait_stopping(ERROR_PAUSE);

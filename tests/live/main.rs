@@ -10,9 +10,12 @@ mod harness;
 
 mod admin_file;
 mod agreement;
+mod dnstap;
+mod doctor;
 mod drains;
 mod failover;
 mod geo_files;
+mod rate_limit;
 mod reloads;
 mod restarts;
 mod shipped;

@@ -54,6 +54,34 @@ fn a_reload_of_anything_broken_changes_nothing_and_says_where() {
 }
 
 #[test]
+fn a_change_in_an_included_file_is_checked_and_reloaded() {
+    let site = Site::new();
+    let zone = site.read("zones/gslb.example.com.zone");
+    site.write("zones/gslb.example.com.zone", &format!("{zone}$INCLUDE hosts.inc\n"));
+    site.write("zones/hosts.inc", "$GENERATE 1-3 host$ A 192.0.2.$\n");
+    let site = site.started();
+    let host = |name: &str| {
+        exchange(site.ip, &query_bytes(&format!("{name}.gslb.example.com"), 1, None)).unwrap().addresses()
+    };
+    assert_eq!(host("host2"), ["192.0.2.2"]);
+
+    site.write("zones/hosts.inc", "host2 A 192.0.2\n");
+    for verb in ["check", "reload"] {
+        let refused = site.run(&[verb]);
+        assert_ne!(refused.code, 0, "{verb}: {refused:?}");
+        for place in ["hosts.inc:1:9: error", "included from", "gslb.example.com.zone:6"] {
+            assert!(refused.err.contains(place), "{verb}, {place}: {refused:?}");
+        }
+    }
+    assert_eq!(host("host2"), ["192.0.2.2"]);
+
+    site.write("zones/hosts.inc", "host2 A 192.0.2.9\n");
+    site.run(&["check"]).done();
+    site.run(&["reload"]).done();
+    assert_eq!((host("host2"), host("host3")), (vec!["192.0.2.9".to_owned()], Vec::new()));
+}
+
+#[test]
 fn a_signal_reloads_too_and_a_storm_of_them_ends_with_the_last_configuration() {
     let mut site = Site::new().started();
     site.write("waypost.toml", &longer_ttl(&site));

@@ -5,6 +5,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // The lints' exception for tests does not reach their helpers.
 
+mod amplification;
 mod day;
 
 mod ecs_cases;

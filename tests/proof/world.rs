@@ -204,7 +204,7 @@ pub(crate) fn parts(plan: &Plan, rules: &Rules, ecs: bool) -> DnsParts {
 }
 
 pub(crate) fn settings(ecs: bool) -> Arc<Settings> {
-    Arc::new(Settings { max_udp_size: 1232, nsid: Vec::new(), ecs, tcp_idle_100ms: 100 })
+    Arc::new(Settings { max_udp_size: 1232, nsid: Vec::new(), ecs, tcp_idle_100ms: 100, rate_limit: None })
 }
 
 /// A moment so many milliseconds after [`MORNING_MS`].

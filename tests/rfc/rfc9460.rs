@@ -68,7 +68,8 @@ fn s3_a_name_without_https_is_no_data_at_once() {
 #[test]
 fn s4_1_the_targets_addresses_come_along_when_they_are_here() {
     let answer = server().ask("alias.example.", HTTPS);
-    assert_eq!(answer.additionals(), ["a.example. 600 A 192.0.2.1"]);
+    assert_eq!(answer.additionals().len(), 2, "an alias brings its target's own HTTPS record too");
+    assert_eq!(answer.additionals().last().map(String::as_str), Some("a.example. 600 A 192.0.2.1"));
     let answer = server().ask("_8443._https.a.example.", HTTPS);
     assert_eq!(answer.additionals(), ["a.example. 600 A 192.0.2.1"], "parameters behind the target");
 }

@@ -91,6 +91,7 @@ impl Server {
                 nsid: NSID.to_vec(),
                 ecs: true,
                 tcp_idle_100ms: 100,
+                rate_limit: None,
             }),
         };
         Ok(Self { view, worker: RefCell::new((Worker::new(), vec![0; MAX_TCP_SIZE])) })

@@ -109,6 +109,7 @@ fn needs_restart(old: &Config, new: &Config) -> Result<(), Refusal> {
         compare("dns.listen", old.listen == new.listen);
         compare("dns.udp_workers", old.udp_workers == new.udp_workers);
         compare("dns.tcp", old.tcp == new.tcp);
+        compare("dns.dnstap", old.dnstap == new.dnstap);
     }
     compare("admin.listen", old.admin.listen == new.admin.listen);
     compare("state_dir", old.state_dir == new.state_dir);

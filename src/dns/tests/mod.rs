@@ -12,6 +12,7 @@ use crate::region::geo::{By, Network, Rules};
 
 mod edns_options;
 mod header;
+mod limits;
 mod packets;
 mod services;
 mod size;
@@ -71,6 +72,7 @@ fn view_with(rules: &Rules) -> View {
             nsid: b"ns1".to_vec(),
             ecs: true,
             tcp_idle_100ms: 100,
+            rate_limit: None,
         }),
     }
 }
@@ -250,6 +252,7 @@ const SOA: u16 = 6;
 const MX: u16 = 15;
 const TXT: u16 = 16;
 const AAAA: u16 = 28;
+const DNAME: u16 = 39;
 const DS: u16 = 43;
 const HTTPS: u16 = 65;
 const ANY: u16 = 255;

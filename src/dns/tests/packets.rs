@@ -7,7 +7,7 @@ const PACKETS: u64 = 1_000_000;
 const DECODED_EACH: u64 = 50;
 
 /// Marsaglia's xorshift64: the same packets in every run.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -17,12 +17,12 @@ impl Random {
         self.0
     }
 
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 }
 
-fn seeds() -> Vec<Vec<u8>> {
+pub(super) fn seeds() -> Vec<Vec<u8>> {
     let names =
         ["www", "v4", "cdn", "down", "many", "static", "alias", "to-www", "loop1", "x.wild", "x.big", "sub"];
     let more = ["www.moved", "nothing", "b.ent", "to-cut", "huge", "q.wildalias", "outside.", ".", "c0"];
@@ -37,7 +37,7 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-fn mutate(packet: &mut Vec<u8>, random: &mut Random) {
+pub(super) fn mutate(packet: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..random.below(5) {
         let at = random.below(packet.len().max(1));
         match (random.below(6), packet.get_mut(at)) {

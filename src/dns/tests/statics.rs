@@ -17,6 +17,12 @@ fn data_is_answered_with_authority_and_the_addresses_it_needs() {
 }
 
 #[test]
+fn rfc9460_4_1_an_https_answer_brings_what_its_target_needs() {
+    assert_eq!(ask("web", HTTPS).additionals(), ["static 300 A 192.0.2.10"]);
+    assert_eq!(ask("to-web", HTTPS).additionals().len(), 1, "the target's own HTTPS record");
+}
+
+#[test]
 fn nodata_and_nxdomain_carry_the_zones_soa() {
     is_negative(&ask("static", TXT), 0);
     is_negative(&ask("nothing", A), 3);
@@ -122,6 +128,23 @@ fn a_dname_redirects_what_is_below_it_and_shows_the_alias_it_makes() {
     assert_eq!(ask("www.moved", CNAME).answers().len(), 2);
     is_negative(&ask("nope.moved", A), 3);
     is_negative(&ask("moved", A), 0);
+}
+
+#[test]
+fn a_dname_that_a_chain_meets_again_stands_in_the_answer_once() {
+    let answers = ask("host.up.up.back", A).answers();
+    assert_eq!(
+        answers[1..],
+        [
+            "host.up.up.back 300 CNAME host.up.back.gslb.example.com.",
+            "host.up.back 300 CNAME host.back.gslb.example.com.",
+            "host.back 300 A 192.0.2.62"
+        ]
+    );
+    assert!(answers[0].starts_with("up.back 300 DNAME "), "{answers:?}");
+    let answers = ask("round.up.back", DNAME).answers();
+    let types: Vec<&str> = answers.iter().filter_map(|text| text.split(' ').nth(2)).collect();
+    assert_eq!(types, ["DNAME", "CNAME", "CNAME"], "as redirection and as what was asked for");
 }
 
 #[test]

@@ -36,7 +36,7 @@ impl Compiler {
         for (name, node) in &draft.names {
             match draft.cut_of(name) {
                 None => {
-                    self.node(zone, name, encode_node(draft, node));
+                    self.node(zone, name, encode_node(draft, name, node));
                     names += 1;
                 }
                 Some(cut) if *cut == **name && !draft.children.contains(cut) => {
@@ -118,7 +118,7 @@ impl Compiler {
     }
 }
 
-fn encode_node(draft: &Draft<'_>, node: &DraftNode) -> Node {
-    let rrsets = node.sets.iter().map(|(&rtype, set)| encode::rrset(draft, rtype, set)).collect();
+fn encode_node(draft: &Draft<'_>, name: &[u8], node: &DraftNode) -> Node {
+    let rrsets = node.sets.iter().map(|(&rtype, set)| encode::rrset(draft, name, rtype, set)).collect();
     Node { rrsets, service: node.service }
 }

@@ -10,12 +10,14 @@ use super::master::{Master, Record};
 use super::name::{self, Name, Written};
 use super::rdata;
 use super::report::Report;
-use super::text::{Fault, Spot};
+use super::text::{Fault, SourceId, Spot};
 
 /// A zone of one file.
 #[derive(Debug)]
 pub(super) struct Draft<'f> {
     pub(super) file: &'f ZoneFile,
+    /// The number of its text.
+    pub(super) source: SourceId,
     pub(super) apex: Name,
     pub(super) names: BTreeMap<Name, DraftNode>,
     /// Names below the apex where another zone begins: delegated, or loaded from another file.
@@ -51,21 +53,23 @@ impl DraftSet {
 impl<'f> Draft<'f> {
     /// Groups a file's records into the zone of its first SOA. Without one there is no zone.
     pub(super) fn new(file: &'f ZoneFile, master: Master, report: &mut Report) -> Option<Self> {
-        let soa = master.records.iter().find(|record| record.rtype == Rtype::SOA);
-        let Some(soa) = soa else {
+        let soa = master.records.iter().position(|record| record.rtype == Rtype::SOA);
+        let Some((position, soa)) = soa.and_then(|at| Some((at, master.records.get(at)?))) else {
             if !master.broken {
                 let hint = "a zone begins with one, as in `@ SOA ns1 hostmaster 1 1h 15m 7d 5m`";
-                report.error(file, Fault::new(Spot::default(), "the file has no SOA record", hint));
+                report.error(Fault::new(Spot::whole(master.source), "the file has no SOA record", hint));
             }
             return None;
         };
         let (apex, soa_spot) = (soa.owner.clone(), soa.spot);
         let (names, cuts, children) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-        let mut draft = Self { file, apex, names, cuts, children, broken: master.broken };
-        for record in master.records {
-            if record.rtype == Rtype::SOA && record.spot != soa_spot {
-                let text = format!("a second SOA record; the first stands in line {}", soa_spot.line);
-                report.error(file, Fault::new(record.spot, text, "one file holds one zone"));
+        let (source, broken) = (master.source, master.broken);
+        let mut draft = Self { file, source, apex, names, cuts, children, broken };
+        for (at, record) in master.records.into_iter().enumerate() {
+            if record.rtype == Rtype::SOA && at != position {
+                let first = report.place_from(soa_spot, record.spot);
+                let text = format!("a second SOA record; the first stands in {first}");
+                report.error(Fault::new(record.spot, text, "one file holds one zone"));
             } else {
                 draft.add(record, report);
             }
@@ -81,10 +85,7 @@ impl<'f> Draft<'f> {
         let Record { owner, rtype, ttl_s, data, spot } = record;
         if !name::is_at_or_below(&owner, &self.apex) {
             let text = format!("{} lies outside the zone {}", Written(&owner), Written(&self.apex));
-            report.error(
-                self.file,
-                Fault::new(spot, text, "its name is that of the SOA record; a missing final dot?"),
-            );
+            report.error(Fault::new(spot, text, "its name is that of the SOA record; a missing final dot?"));
             return;
         }
         let node = self.names.entry(owner.clone()).or_default();
@@ -93,8 +94,8 @@ impl<'f> Draft<'f> {
             return;
         };
         if let Some((_, first)) = set.records.iter().find(|(known, _)| same_data(rtype, known, &data)) {
-            let text = format!("the same record stands in line {}: dropped", first.line);
-            report.warn(self.file, Fault::new(spot, text, ""));
+            let text = format!("the same record stands in {}: dropped", report.place_from(*first, spot));
+            report.warn(Fault::new(spot, text, ""));
             return;
         }
         if ttl_s != set.ttl_s {
@@ -104,7 +105,7 @@ impl<'f> Draft<'f> {
                 set.ttl_s,
                 Written(&owner),
             );
-            report.warn(self.file, Fault::new(spot, text, "one RRset has one TTL: RFC 2181 5.2"));
+            report.warn(Fault::new(spot, text, "one RRset has one TTL: RFC 2181 5.2"));
             set.ttl_s = lowest_s;
         }
         set.records.push((data, spot));
@@ -132,8 +133,10 @@ impl<'f> Draft<'f> {
 /// Whether two records of a type are one: names compare without letter case (RFC 4343).
 fn same_data(rtype: Rtype, a: &[u8], b: &[u8]) -> bool {
     let Some(offset) = rdata::target_offset(rtype) else { return a == b };
-    match (a.split_at_checked(offset), b.split_at_checked(offset)) {
-        (Some((a, a_name)), Some((b, b_name))) => a == b && a_name.eq_ignore_ascii_case(b_name),
-        _ => a == b,
-    }
+    let parts = |data: &'_ [u8]| -> Option<[Vec<u8>; 3]> {
+        let (before, rest) = data.split_at_checked(offset)?;
+        let (target, behind) = rest.split_at_checked(name::wire_len(rest)?)?;
+        Some([before.to_vec(), target.to_ascii_lowercase(), behind.to_vec()])
+    };
+    a.len() == b.len() && parts(a) == parts(b)
 }

@@ -20,7 +20,7 @@ const QNAME_POINTER: [u8; 2] = [0xc0, 0x0c];
 const CLASS_IN: [u8; 2] = [0, 1];
 
 /// Encodes a set.
-pub(super) fn rrset(draft: &Draft<'_>, rtype: Rtype, set: &DraftSet) -> Rrset {
+pub(super) fn rrset(draft: &Draft<'_>, owner: &[u8], rtype: Rtype, set: &DraftSet) -> Rrset {
     let mut records = Records::default();
     for (data, _) in &set.records {
         records.push(&QNAME_POINTER, &tail(rtype, set.ttl_s, data));
@@ -29,7 +29,11 @@ pub(super) fn rrset(draft: &Draft<'_>, rtype: Rtype, set: &DraftSet) -> Rrset {
         (Rtype::CNAME | Rtype::DNAME, Some((data, _))) => rdata::target(rtype, data).unwrap_or_default(),
         _ => Box::default(),
     };
-    let additional = additional(draft, rtype, set);
+    let additional = match rtype {
+        Rtype::NS | Rtype::MX | Rtype::SRV => target_addresses(draft, rtype, set),
+        Rtype::SVCB | Rtype::HTTPS => svc_targets(draft, owner, rtype, set),
+        _ => Records::default(),
+    };
     Rrset {
         rtype: rtype.to_int(),
         count: records.count(),
@@ -87,25 +91,48 @@ fn glue_of(draft: &Draft<'_>, targets: &[&name::Name]) -> Vec<Box<[u8]>> {
     glue
 }
 
-/// Addresses of the names that a set points to, as far as this zone has them (RFC 1034 4.3.2 step 6, RFC 9460 4.1).
-/// Addresses below a cut are not the zone's to say, except to find a name server.
-fn additional(draft: &Draft<'_>, rtype: Rtype, set: &DraftSet) -> Records {
+/// Addresses of the names that a set points to, as far as this zone has them (RFC 1034 4.3.2 step 6). Addresses below
+/// a cut are not the zone's to say, except to find a name server.
+fn target_addresses(draft: &Draft<'_>, rtype: Rtype, set: &DraftSet) -> Records {
     let mut records = Records::default();
-    let target_of = |data: &[u8]| match rtype {
-        Rtype::NS | Rtype::MX | Rtype::SRV => rdata::target(rtype, data),
-        Rtype::SVCB | Rtype::HTTPS => rdata::service_target(data),
-        _ => None,
-    };
     let mut seen = BTreeSet::new();
-    for target in set.records.iter().filter_map(|(data, _)| target_of(data)) {
+    for target in set.records.iter().filter_map(|(data, _)| rdata::target(rtype, data)) {
         let sayable = rtype == Rtype::NS || draft.cut_of(&target).is_none();
         if !sayable || !seen.insert(target.clone()) {
             continue;
         }
         for (rtype, addresses) in draft.addresses(&target) {
-            for (data, _) in &addresses.records {
-                records.push(&target, &tail(rtype, addresses.ttl_s, data));
-            }
+            records.push_set(&target, rtype, addresses);
+        }
+    }
+    records
+}
+
+/// What SVCB and HTTPS targets need next, as far as this zone has it: for an alias the target's own records of that
+/// type, for both their addresses (RFC 9460 4.1). A service is left out: its addresses depend on who asks.
+fn svc_targets(draft: &Draft<'_>, owner: &[u8], rtype: Rtype, set: &DraftSet) -> Records {
+    let mut records = Records::default();
+    let mut seen = BTreeSet::new();
+    for (data, _) in &set.records {
+        let alias = rdata::svc_priority(data) == 0;
+        let Some(named) = rdata::target(rtype, data) else { continue };
+        // The root stands for the owner itself, in an alias for nothing at all (RFC 9460 2.5).
+        let target = match (*named == *name::ROOT, alias) {
+            (true, true) => continue,
+            // A wildcard answers for a name that isn't known yet.
+            (true, false) if name::is_wildcard(owner) => continue,
+            (true, false) => owner.into(),
+            (false, _) => named,
+        };
+        let served = draft.names.get(&target).is_some_and(|node| node.service.is_some());
+        if served || draft.cut_of(&target).is_some() || !seen.insert(target.clone()) {
+            continue;
+        }
+        if let Some(next) = draft.set(&target, rtype).filter(|_| alias && *target != *owner) {
+            records.push_set(&target, rtype, next);
+        }
+        for (rtype, addresses) in draft.addresses(&target) {
+            records.push_set(&target, rtype, addresses);
         }
     }
     records
@@ -141,6 +168,12 @@ impl Records {
         self.bytes.extend_from_slice(owner);
         self.bytes.extend_from_slice(tail);
         self.lens.push(u16::try_from(len).unwrap_or(u16::MAX));
+    }
+
+    fn push_set(&mut self, owner: &[u8], rtype: Rtype, set: &DraftSet) {
+        for (data, _) in &set.records {
+            self.push(owner, &tail(rtype, set.ttl_s, data));
+        }
     }
 
     fn count(&self) -> u16 {

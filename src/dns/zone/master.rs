@@ -5,11 +5,14 @@ use std::str::FromStr;
 use domain::base::iana::{Class, Rtype};
 
 use super::ZoneFile;
+use super::include::Include;
 use super::name::{self, Name};
 use super::report::Report;
-use super::text::{Entries, Entry, Fault, Spot, Token};
+use super::text::{Entries, Entry, Fault, SourceId, Spot, Token};
 use super::{rdata, ttl};
 
+/// Most records of one zone, with those of included files and those that are generated.
+pub const MAX_ZONE_RECORDS: usize = 5_000_000;
 /// Length of the minimum, the last field of SOA data, in bytes (RFC 1035 3.3.13).
 const SOA_MINIMUM_LEN: usize = 4;
 /// Length of the five numbers of SOA data, of which the serial is the first, in bytes.
@@ -33,32 +36,27 @@ pub(super) struct Master {
     pub(super) records: Vec<Record>,
     /// Some entry could not be read: what seems to be missing may be in it.
     pub(super) broken: bool,
+    /// The number of the file's text.
+    pub(super) source: SourceId,
 }
 
-/// Reads a file; whatever is wrong goes to `report`, entry by entry.
-pub(super) fn read(file: &ZoneFile, report: &mut Report) -> Master {
+/// Reads a file and what it includes; whatever is wrong goes to `report`, entry by entry.
+pub(super) fn read(file: &ZoneFile, include: &dyn Include, report: &mut Report) -> Master {
+    let source = report.open(&file.path, None);
     let mut reader = Reader {
         origin: default_origin(file),
         owner: Owner::None,
         default_ttl_s: None,
         last_ttl_s: None,
-        file,
+        expanded_bytes: 0,
+        included_files: 0,
+        stopped: false,
+        master: Master { source, ..Master::default() },
+        include,
         report,
     };
-    let mut master = Master::default();
-    for entry in Entries::new(&file.text) {
-        match entry.and_then(|entry| reader.entry(&entry)) {
-            Ok(Some(record)) => master.records.push(record),
-            Ok(None) => {}
-            Err(fault) => {
-                master.broken = true;
-                // The file is refused: later records need not be told that this one would have given them a TTL.
-                reader.last_ttl_s.get_or_insert(0);
-                reader.report.error(file, fault);
-            }
-        }
-    }
-    master
+    reader.text(&file.text, source);
+    reader.master
 }
 
 /// The origin before the first `$ORIGIN`: what the file is called, without `.zone`; the root when that is no name.
@@ -69,30 +67,53 @@ pub(super) fn default_origin(file: &ZoneFile) -> Name {
 }
 
 /// The owner that an indented entry has.
-enum Owner {
+#[derive(Clone)]
+pub(super) enum Owner {
     None,
     /// The entry that named it could not be read.
     Broken,
     Name(Name),
 }
 
-/// What one entry leaves for the next.
-struct Reader<'a> {
-    origin: Name,
-    owner: Owner,
+/// What one entry leaves for the next, and what was read.
+pub(super) struct Reader<'a> {
+    pub(super) origin: Name,
+    pub(super) owner: Owner,
     /// `$TTL` (RFC 2308 4).
     default_ttl_s: Option<u32>,
     /// The last that a record gave (RFC 1035 5.1).
     last_ttl_s: Option<u32>,
-    file: &'a ZoneFile,
-    report: &'a mut Report,
+    /// Text that came from `$INCLUDE` and `$GENERATE` so far.
+    pub(super) expanded_bytes: usize,
+    /// Files that were included so far.
+    pub(super) included_files: usize,
+    /// A bound is reached: nothing more is read.
+    pub(super) stopped: bool,
+    master: Master,
+    pub(super) include: &'a dyn Include,
+    pub(super) report: &'a mut Report,
 }
 
 impl Reader<'_> {
-    fn entry(&mut self, entry: &Entry<'_>) -> Result<Option<Record>, Fault> {
-        let Some((first, rest)) = entry.tokens.split_first() else { return Ok(None) };
+    /// Reads a text, entry by entry.
+    pub(super) fn text(&mut self, text: &str, source: SourceId) {
+        for entry in Entries::new(text, source) {
+            if let Err(fault) = entry.and_then(|entry| self.entry(&entry)) {
+                self.master.broken = true;
+                // The file is refused: later records need not be told that this one would have given them a TTL.
+                self.last_ttl_s.get_or_insert(0);
+                self.report.error(fault);
+            }
+            if self.stopped {
+                return;
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>) -> Result<(), Fault> {
+        let Some((first, rest)) = entry.tokens.split_first() else { return Ok(()) };
         if !entry.indented && !first.quoted && first.raw.starts_with('$') {
-            return self.directive(first, rest, entry.end).map(|()| None);
+            return self.directive(first, rest, entry.end);
         }
         let fields = if entry.indented {
             &entry.tokens
@@ -104,7 +125,7 @@ impl Reader<'_> {
         };
         let owner = match &self.owner {
             Owner::Name(owner) => owner.clone(),
-            Owner::Broken => return Ok(None),
+            Owner::Broken => return Ok(()),
             Owner::None => {
                 return Err(Fault::new(
                     first.spot,
@@ -113,7 +134,8 @@ impl Reader<'_> {
                 ));
             }
         };
-        self.record(owner, fields, first.spot, entry.end).map(Some)
+        let head = self.head(fields, entry.end)?;
+        self.record(owner, head, head.fields, first.spot)
     }
 
     fn directive(&mut self, name: &Token<'_>, arguments: &[Token<'_>], end: Spot) -> Result<(), Fault> {
@@ -127,29 +149,24 @@ impl Reader<'_> {
                 let token = only(name, arguments, end)?;
                 self.default_ttl_s = Some(read_ttl(token)?);
             }
-            "$INCLUDE" | "$GENERATE" => {
-                return Err(Fault::new(
-                    name.spot,
-                    format!("{directive} is not supported"),
-                    "write the records into this file",
-                ));
-            }
+            "$INCLUDE" => self.include(arguments, name.spot, end)?,
+            "$GENERATE" => self.generate(arguments, name.spot, end)?,
             _ => {
                 return Err(Fault::new(
                     name.spot,
                     format!("no directive is called {}", name.excerpt()),
-                    "there are $ORIGIN and $TTL; a name that begins with a dollar is written \\$",
+                    "there are $ORIGIN, $TTL, $INCLUDE and $GENERATE; a name that begins with a dollar is written \\$",
                 ));
             }
         }
         Ok(())
     }
 
-    /// `[TTL] [class] type data`, the first two in either order.
-    fn record(&mut self, owner: Name, fields: &[Token<'_>], start: Spot, end: Spot) -> Result<Record, Fault> {
+    /// `[TTL] [class] type`, the first two in either order.
+    pub(super) fn head<'e, 't>(&self, fields: &'e [Token<'t>], end: Spot) -> Result<Head<'e, 't>, Fault> {
         let mut fields = fields;
         let (mut ttl_s, mut class_seen) = (None, false);
-        let (rtype, type_spot) = loop {
+        let (rtype, spot) = loop {
             let Some((field, rest)) = fields.split_first() else {
                 return Err(Fault::new(end, "the record has no type", "as in `www 300 IN A 192.0.2.1`"));
             };
@@ -168,11 +185,29 @@ impl Reader<'_> {
         };
         if is_meta(rtype) {
             let text = format!("{rtype} is a type for queries and messages, not for zones");
-            return Err(Fault::new(type_spot, text, ""));
+            return Err(Fault::new(spot, text, ""));
         }
-        let data = rdata::encode(rtype, fields, &self.origin, type_spot)?;
-        let ttl_s = self.ttl(ttl_s, rtype, &data, type_spot)?;
-        Ok(Record { owner, rtype, ttl_s, data, spot: start })
+        Ok(Head { ttl_s, rtype, spot, fields })
+    }
+
+    /// Adds a record: `data` is what follows the type, `start` where the record begins.
+    pub(super) fn record(
+        &mut self,
+        owner: Name,
+        head: Head<'_, '_>,
+        data: &[Token<'_>],
+        start: Spot,
+    ) -> Result<(), Fault> {
+        let Head { ttl_s, rtype, spot, .. } = head;
+        let data = rdata::encode(rtype, data, &self.origin, spot)?;
+        let ttl_s = self.ttl(ttl_s, rtype, &data, spot)?;
+        if self.master.records.len() >= MAX_ZONE_RECORDS {
+            self.stopped = true;
+            let text = format!("the zone has more than {MAX_ZONE_RECORDS} records");
+            return Err(Fault::new(start, text, "split it into several zones"));
+        }
+        self.master.records.push(Record { owner, rtype, ttl_s, data, spot: start });
+        Ok(())
     }
 
     /// The stated TTL, else `$TTL`, else the last stated one, else, for the SOA record, its minimum.
@@ -188,11 +223,22 @@ impl Reader<'_> {
             let minimum_s = soa_minimum(data).min(ttl::MAX_TTL_S);
             self.last_ttl_s = Some(minimum_s);
             let text = format!("no TTL is given: taking the SOA minimum, {minimum_s}");
-            self.report.warn(self.file, Fault::new(spot, text, hint));
+            self.report.warn(Fault::new(spot, text, hint));
             return Ok(minimum_s);
         }
         Err(Fault::new(spot, "the record has no TTL, and none is given before it", hint))
     }
+}
+
+/// What stands before the data of a record.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head<'e, 't> {
+    pub(super) ttl_s: Option<u32>,
+    pub(super) rtype: Rtype,
+    /// Where the type stands.
+    pub(super) spot: Spot,
+    /// The data.
+    pub(super) fields: &'e [Token<'t>],
 }
 
 /// The last field of SOA data, in seconds.

@@ -146,6 +146,21 @@ pub(super) fn labels(name: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// Length of the uncompressed name that `data` begins with; `None` when it begins with none.
+pub(super) fn wire_len(data: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let len = usize::from(*data.get(at)?);
+        at += 1 + len;
+        if len > MAX_LABEL_LEN || at > MAX_NAME_LEN {
+            return None;
+        }
+        if len == 0 {
+            return Some(at);
+        }
+    }
+}
+
 /// The name itself, then each name above it, to the root. Ends early on bytes that are no name.
 pub(super) fn ancestors(name: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut next = Some(name).filter(|name| !name.is_empty());

@@ -1,11 +1,10 @@
 //! What is wrong and what is odd, gathered with its place.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::super::answer::ServiceIndex;
-use super::ZoneFile;
-use super::text::{Fault, Spot};
+use super::text::{Fault, SourceId, Spot};
 
 /// Most errors, and most warnings, that one file may have reported; what is beyond is only counted. A file that is no
 /// master file at all would have thousands.
@@ -26,6 +25,8 @@ pub struct Notice {
     pub text: String,
     /// How to fix it; may be empty.
     pub hint: String,
+    /// For an included file: the file and line of the `$INCLUDE`, then of the one that included that, and so on.
+    pub included_from: Vec<(PathBuf, usize)>,
 }
 
 /// `path:line:column: text (hint)`, without what is not known.
@@ -42,7 +43,13 @@ impl fmt::Display for Notice {
             }
         }
         write!(f, " {}", self.text)?;
-        if self.hint.is_empty() { Ok(()) } else { write!(f, " ({})", self.hint) }
+        if !self.hint.is_empty() {
+            write!(f, " ({})", self.hint)?;
+        }
+        for (path, line) in &self.included_from {
+            write!(f, ", included from {}:{line}", path.display())?;
+        }
+        Ok(())
     }
 }
 
@@ -51,32 +58,83 @@ impl fmt::Display for Notice {
 pub(super) struct Report {
     pub(super) errors: Vec<Notice>,
     pub(super) warnings: Vec<Notice>,
+    /// The texts that were opened; a spot names one by its position.
+    sources: Vec<Source>,
+}
+
+/// A text that is read.
+#[derive(Debug)]
+struct Source {
+    path: PathBuf,
+    included_from: Option<Spot>,
 }
 
 impl Report {
-    pub(super) fn error(&mut self, file: &ZoneFile, fault: Fault) {
-        self.errors.push(in_file(file, fault));
+    /// Gives a text its number; `included_from` is the place of its `$INCLUDE`.
+    pub(super) fn open(&mut self, path: &Path, included_from: Option<Spot>) -> SourceId {
+        self.sources.push(Source { path: path.to_owned(), included_from });
+        SourceId::try_from(self.sources.len() - 1).unwrap_or(SourceId::MAX)
     }
 
-    pub(super) fn warn(&mut self, file: &ZoneFile, fault: Fault) {
-        self.warnings.push(in_file(file, fault));
+    pub(super) fn error(&mut self, fault: Fault) {
+        let notice = self.notice(fault);
+        self.errors.push(notice);
+    }
+
+    pub(super) fn warn(&mut self, fault: Fault) {
+        let notice = self.notice(fault);
+        self.warnings.push(notice);
+    }
+
+    /// The path of a text.
+    pub(super) fn path(&self, source: SourceId) -> &Path {
+        self.sources.get(source as usize).map_or(Path::new(""), |source| &source.path)
+    }
+
+    /// Where a text was included, if it was.
+    pub(super) fn included_from(&self, source: SourceId) -> Option<Spot> {
+        self.sources.get(source as usize)?.included_from
+    }
+
+    /// A place, as file and line.
+    pub(super) fn place(&self, spot: Spot) -> String {
+        format!("{}:{}", self.path(spot.source).display(), spot.line)
+    }
+
+    /// A place as a message at `reader` names it: the line alone when it is in the same file.
+    pub(super) fn place_from(&self, spot: Spot, reader: Spot) -> String {
+        if self.path(spot.source) == self.path(reader.source) {
+            format!("line {}", spot.line)
+        } else {
+            self.place(spot)
+        }
+    }
+
+    fn notice(&self, fault: Fault) -> Notice {
+        let Fault { spot, mut text, hint } = fault;
+        if let Some(value) = spot.generated {
+            text.push_str(&format!(", generated for {value}"));
+        }
+        let mut included_from = Vec::new();
+        let mut from = self.included_from(spot.source);
+        while let Some(spot) = from {
+            included_from.push((self.path(spot.source).to_owned(), spot.line));
+            from = self.included_from(spot.source);
+        }
+        let Spot { line, column, source, .. } = spot;
+        Notice { path: self.path(source).to_owned(), line, column, service: None, text, hint, included_from }
     }
 
     /// An error in the config file: a service that cannot be bound.
     pub(super) fn service(&mut self, service: ServiceIndex, line: usize, text: String, hint: String) {
-        let (path, column) = (PathBuf::new(), 0);
-        self.errors.push(Notice { path, line, column, service: Some(service), text, hint });
+        let (path, column, included_from) = (PathBuf::new(), 0, Vec::new());
+        self.errors.push(Notice { path, line, column, service: Some(service), text, hint, included_from });
     }
 
     /// The warnings in reading order, or the errors when there is one.
     pub(super) fn finish(self) -> Result<Vec<Notice>, Vec<Notice>> {
         if self.errors.is_empty() { Ok(bounded(self.warnings)) } else { Err(bounded(self.errors)) }
     }
-}
-
-fn in_file(file: &ZoneFile, fault: Fault) -> Notice {
-    let Fault { spot: Spot { line, column }, text, hint } = fault;
-    Notice { path: file.path.clone(), line, column, service: None, text, hint }
 }
 
 /// Sorts by place, zone files before services, and cuts each file's list at its bound.
@@ -92,7 +150,8 @@ fn bounded(mut notices: Vec<Notice>) -> Vec<Notice> {
         let left = file.len().saturating_sub(MAX_NOTICES_PER_FILE);
         if let (true, Some(first)) = (left > 0, file.first()) {
             let text = format!("{left} more are not shown");
-            kept.push(Notice { line: 0, column: 0, text, hint: String::new(), ..first.clone() });
+            let (hint, included_from) = (String::new(), Vec::new());
+            kept.push(Notice { line: 0, column: 0, text, hint, included_from, ..first.clone() });
         }
     }
     kept

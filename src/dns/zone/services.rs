@@ -10,6 +10,7 @@ use super::checks::dname_above;
 use super::draft::{Draft, DraftNode, DraftSet};
 use super::name::{self, Name, Written};
 use super::report::Report;
+use super::text::Spot;
 
 /// Most edits between a mistyped zone and the one that was meant.
 const MAX_TYPO_EDITS: usize = 2;
@@ -42,7 +43,7 @@ pub(super) fn bind(
     let mut bound = 0;
     for (index, service) in services.iter().enumerate() {
         let index = ServiceIndex::try_from(index).unwrap_or(ServiceIndex::MAX);
-        match bind_one(drafts, &apexes, unread, services, index) {
+        match bind_one(drafts, &apexes, unread, services, index, report) {
             Ok(()) => bound += 1,
             Err(None) => {}
             Err(Some(Refusal { text, hint })) => report.service(index, service.line, text, hint),
@@ -57,6 +58,7 @@ fn bind_one(
     unread: &[Name],
     services: &[BoundService],
     index: ServiceIndex,
+    report: &Report,
 ) -> Result<(), Option<Refusal>> {
     let Some(service) = services.get(index as usize) else { return Err(None) };
     let name = name::parse(&service.name, name::ROOT).map_err(|error| {
@@ -72,7 +74,7 @@ fn bind_one(
     let Some(draft) = zone.and_then(|(_, &position)| drafts.get_mut(position)) else {
         return Err(Some(outside(drafts, &name)));
     };
-    refuse(draft, services, &name, service).map_or(Ok(()), |refusal| Err(Some(refusal)))?;
+    refuse(draft, services, &name, service, report).map_or(Ok(()), |refusal| Err(Some(refusal)))?;
     draft.names.entry(name).or_default().service = Some(index);
     Ok(())
 }
@@ -83,14 +85,14 @@ fn refuse(
     services: &[BoundService],
     name: &[u8],
     service: &BoundService,
+    report: &Report,
 ) -> Option<Refusal> {
-    let path = draft.file.path.display();
     if let Some(cut) = draft.cut_of(name) {
-        let line = draft.set(cut, Rtype::NS).map(|set| set.spot().line).unwrap_or_default();
         let text = format!(
-            "service {} lies under the delegation of {} ({path}:{line})",
+            "service {} lies under the delegation of {} ({})",
             Written(name),
             Written(cut),
+            report.place(draft.set(cut, Rtype::NS).map_or(Spot::whole(draft.source), DraftSet::spot)),
         );
         return Some(Refusal::new(
             text,
@@ -98,9 +100,8 @@ fn refuse(
         ));
     }
     if let Some((above, dname)) = dname_above(draft, name) {
-        let line = dname.spot().line;
-        let text =
-            format!("service {} lies below the DNAME of {} ({path}:{line})", Written(name), Written(above));
+        let place = report.place(dname.spot());
+        let text = format!("service {} lies below the DNAME of {} ({place})", Written(name), Written(above));
         return Some(Refusal::new(text, "everything below it is redirected"));
     }
     let node = draft.names.get(name)?;
@@ -110,9 +111,9 @@ fn refuse(
     }
     let (rtype, set) = clash(node, service)?;
     let text = format!(
-        "service {} clashes with the {rtype} record of that name ({path}:{})",
+        "service {} clashes with the {rtype} record of that name ({})",
         Written(name),
-        set.spot().line,
+        report.place(set.spot()),
     );
     let hint = match rtype {
         Rtype::CNAME => "an alias has no other data: remove one of the two",

@@ -1,10 +1,16 @@
 //! Zones, by RFC section, by message, by property. Messages stand in `bad`.
 
+use std::collections::BTreeSet;
+
 use super::*;
 
 mod bad;
+mod generate;
+mod include;
 mod lookup;
 mod properties;
+mod rdata;
+mod render;
 mod wire;
 
 /// The start of a zone that draws no warning: two lines.

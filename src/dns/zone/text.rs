@@ -6,11 +6,24 @@
 /// Longest part of a token that a message shows, in characters.
 const MAX_EXCERPT_CHARS: usize = 40;
 
-/// A place in the text: line and column in characters, both from 1.
+/// Which of the texts that a build reads: the position in its report.
+pub(super) type SourceId = u32;
+
+/// A place in a text: line and column in characters, both from 1; 0 for the text as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Spot {
+    pub(super) source: SourceId,
     pub(super) line: usize,
     pub(super) column: usize,
+    /// The value that a `$GENERATE` at this place stood at.
+    pub(super) generated: Option<u32>,
+}
+
+impl Spot {
+    /// A text as a whole.
+    pub(super) const fn whole(source: SourceId) -> Self {
+        Self { source, line: 0, column: 0, generated: None }
+    }
 }
 
 /// Something wrong at a place.
@@ -69,9 +82,9 @@ pub(super) struct Entries<'t> {
 
 impl<'t> Entries<'t> {
     /// A byte order mark before the first line is passed over.
-    pub(super) fn new(text: &'t str) -> Self {
+    pub(super) fn new(text: &'t str, source: SourceId) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self { text, at: 0, spot: Spot { line: 1, column: 1 } }
+        Self { text, at: 0, spot: Spot { line: 1, column: 1, ..Spot::whole(source) } }
     }
 
     fn peek(&self) -> Option<char> {
@@ -83,7 +96,7 @@ impl<'t> Entries<'t> {
             None => {}
             Some('\n') => {
                 self.at += 1;
-                self.spot = Spot { line: self.spot.line + 1, column: 1 };
+                self.spot = Spot { line: self.spot.line + 1, column: 1, ..self.spot };
             }
             Some(other) => {
                 self.at += other.len_utf8();
@@ -198,6 +211,11 @@ impl<'t> Entries<'t> {
         if next.is_control() {
             let text = format!("a control character (U+{:04X})", u32::from(next));
             fault.get_or_insert(Fault::new(spot, text, "is this a text file? Write it as \\DDD, in decimal"));
+        }
+        if next == char::REPLACEMENT_CHARACTER {
+            // What the file's reader puts in place of other bytes: in a text it would be served as it stands.
+            let hint = "save the file as UTF-8, or write the byte as \\DDD, in decimal";
+            fault.get_or_insert(Fault::new(spot, "a byte that is not UTF-8", hint));
         }
         if next != '\\' {
             return;

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::metrics::{Counted, Durations};
+use super::metrics::{Counted, DnstapNumbers, Durations};
 use super::*;
 use crate::config::admin::AdminFile;
 use crate::control::desk::Desk;
@@ -186,6 +186,7 @@ impl DnsCounts for Counts {
             tcp_accepted: 4,
             tcp_closed: vec![one("idle", 1)],
             panics: 0,
+            dnstap: Some(DnstapNumbers { sent: 8, dropped: 2, is_connected: true }),
         }
     }
 

@@ -1,7 +1,7 @@
 //! One connection: reads frames, answers them in order, and ends when the client, a limit or the server says so.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::time::Duration;
@@ -15,6 +15,7 @@ use tokio::{task, time};
 use crate::dns::{Query, Transport};
 use crate::health::Mono;
 use crate::serve::Responder;
+use crate::serve::dnstap::Exchange;
 use crate::serve::gate::Phase;
 
 use super::Shared;
@@ -26,6 +27,9 @@ const READ_BYTES: usize = 16 << 10;
 
 /// The longest message: its length is 16 bits (RFC 1035 section 4.2.2).
 const MESSAGE_BYTES: usize = 65_535;
+
+/// Bytes of the length before each message.
+const PREFIX_BYTES: usize = 2;
 
 /// A connection keeps no more memory than this, in bytes, while it has nothing to say.
 const KEPT_BYTES: usize = 4 << 10;
@@ -48,7 +52,9 @@ impl Scratch {
 /// One client's connection.
 pub(super) struct Connection<R> {
     stream: TcpStream,
-    peer: IpAddr,
+    peer: SocketAddr,
+    /// Who was asked; only where a tap wants to know.
+    local: Option<SocketAddr>,
     id: Id,
     shared: Rc<Shared<R>>,
     phase: watch::Receiver<Phase>,
@@ -102,12 +108,15 @@ enum Cut {
 }
 
 impl<R: Responder> Connection<R> {
-    pub(super) fn new(stream: TcpStream, peer: IpAddr, shared: Rc<Shared<R>>, id: Id) -> Self {
+    pub(super) fn new(stream: TcpStream, peer: SocketAddr, shared: Rc<Shared<R>>, id: Id) -> Self {
         // Answers are written whole; waiting for more to send would only delay them.
         let _ = stream.set_nodelay(true);
+        let is_tapped = shared.tap.borrow().is_some();
+        let local = if is_tapped { stream.local_addr().ok() } else { None };
         Self {
             stream,
             peer,
+            local,
             id,
             phase: shared.phase.clone(),
             input: Vec::new(),
@@ -164,8 +173,11 @@ impl<R: Responder> Connection<R> {
         while self.pending.len() < shared.limits.pending_bytes && self.farewell != Some(Farewell::Linger) {
             let Some(message) = self.input.get(at..).and_then(frame) else { break };
             at += 2 + message.len();
-            let query = Query { bytes: message, peer: self.peer, transport: Transport::Tcp, now };
+            let query = Query { bytes: message, peer: self.peer.ip(), transport: Transport::Tcp, now };
+            let answered_from = self.pending.len() + PREFIX_BYTES;
             let has_answer = respond(&shared, query, &mut self.pending);
+            let answer = self.pending.get(answered_from..).unwrap_or_default();
+            tap(&shared, self.peer, self.local, message, answer);
             answered += 1;
             self.queries_left = self.queries_left.saturating_sub(1);
             if !has_answer || self.queries_left == 0 {
@@ -348,6 +360,21 @@ fn respond<R: Responder>(shared: &Shared<R>, query: Query<'_>, pending: &mut Vec
             true
         }
         _ => false,
+    }
+}
+
+/// Tells dnstap, where it is on.
+fn tap<R>(shared: &Shared<R>, peer: SocketAddr, local: Option<SocketAddr>, query: &[u8], answer: &[u8]) {
+    if let Some(tap) = &mut *shared.tap.borrow_mut() {
+        tap.record(&Exchange {
+            transport: Transport::Tcp,
+            peer,
+            local: local.map(|local| local.ip()),
+            port: local.map_or(0, |local| local.port()),
+            time: shared.clock.wall(),
+            query,
+            answer,
+        });
     }
 }
 

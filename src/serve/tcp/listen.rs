@@ -13,7 +13,7 @@ use tokio::time;
 use crate::health::Mono;
 use crate::serve::Responder;
 use crate::serve::gate::Phase;
-use crate::serve::udp;
+use crate::serve::system;
 
 use super::Shared;
 
@@ -65,7 +65,7 @@ pub(super) async fn run<L: Listener, R: Responder>(mut listener: L, shared: Rc<S
                 if log.allows(shared.clock.mono()) {
                     tracing::warn!(%error, "a TCP connection could not be accepted");
                 }
-                if udp::is_out_of_files(&error) {
+                if system::is_out_of_files(&error) {
                     shared.evict_most_idle();
                 }
                 tokio::select! {

@@ -32,6 +32,7 @@ use crate::config;
 use crate::control::Clock;
 
 use super::Responder;
+use super::dnstap::Tap;
 use super::gate::{Gate, Phase};
 use super::stats::Stats;
 
@@ -113,9 +114,9 @@ impl Server {
     }
 
     /// Answers from the gate's opening to its stop, and then what has arrived.
-    pub(super) fn run<R: Responder>(self, responder: R) {
+    pub(super) fn run<R: Responder>(self, responder: R, tap: Option<Tap>) {
         let Self { runtime, listeners, limits, clock, gate, stats } = self;
-        let shared = Rc::new(Shared::new(responder, limits, clock, gate.subscribe(), stats));
+        let shared = Rc::new(Shared::new(responder, tap, limits, clock, gate.subscribe(), stats));
         let tasks = LocalSet::new();
         tasks.block_on(&runtime, serve(listeners, shared));
     }
@@ -144,6 +145,8 @@ async fn serve<L: Listener + 'static, R: Responder>(listeners: Vec<L>, shared: R
 /// What the tasks of the TCP thread share. No borrow of a cell outlives the statement, nor crosses an await.
 struct Shared<R> {
     responder: RefCell<R>,
+    /// Hears of every exchange; absent: dnstap is off.
+    tap: RefCell<Option<Tap>>,
     scratch: RefCell<Scratch>,
     table: RefCell<Table<AbortHandle>>,
     /// Connections whose task has not ended; more than in the table, for a moment, after an eviction.
@@ -158,6 +161,7 @@ struct Shared<R> {
 impl<R: Responder> Shared<R> {
     fn new(
         responder: R,
+        tap: Option<Tap>,
         limits: Limits,
         clock: Clock,
         phase: watch::Receiver<Phase>,
@@ -165,6 +169,7 @@ impl<R: Responder> Shared<R> {
     ) -> Self {
         Self {
             responder: RefCell::new(responder),
+            tap: RefCell::new(tap),
             scratch: RefCell::new(Scratch::new()),
             table: RefCell::new(Table::new(limits.connections, limits.per_client)),
             alive: Cell::new(0),
@@ -184,7 +189,7 @@ impl<R: Responder> Shared<R> {
         self.evict(victim);
         let id = self.table.borrow_mut().next_id();
         let presence = Presence::new(Rc::clone(self), id);
-        let connection = Connection::new(stream, peer.ip(), Rc::clone(self), id);
+        let connection = Connection::new(stream, peer, Rc::clone(self), id);
         let task = task::spawn_local(async move {
             let _presence = presence;
             connection.run().await;

@@ -38,7 +38,7 @@ impl Running {
         let addr = listener.local_addr().unwrap();
         let (gate, stats) = (Arc::new(Gate::new()), Arc::new(Stats::default()));
         let server = Server::new(vec![listener], limits, Clock::start(), &gate, &stats).unwrap();
-        let thread = thread::spawn(move || server.run(Echo::default()));
+        let thread = thread::spawn(move || server.run(Echo::default(), None));
         gate.open();
         Self { addr, gate, stats, thread: Some(thread) }
     }
@@ -287,7 +287,7 @@ fn accepting_survives_every_error_without_spinning() {
         let (phase, stats) = (gate.subscribe(), Arc::clone(&stats));
         move || {
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-            let shared = Rc::new(Shared::new(Echo::default(), patient(), clock, phase, stats));
+            let shared = Rc::new(Shared::new(Echo::default(), None, patient(), clock, phase, stats));
             LocalSet::new().block_on(&runtime, async {
                 let listener = TcpListener::from_std(listener).unwrap();
                 serve(vec![Failing { errors: errors.into(), listener }], shared).await;

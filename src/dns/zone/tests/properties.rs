@@ -1,7 +1,5 @@
 //! The table against a naive reading of the same zones, and the parser against any text.
 
-use std::collections::BTreeSet;
-
 use proptest::prelude::*;
 
 use super::*;
@@ -210,6 +208,12 @@ const TYPES: &[&str] = &[
     "OPT",
     "ANY",
     "NULL",
+    "APL",
+    "CERT",
+    "DSYNC",
+    "EUI48",
+    "L64",
+    "SMIMEA",
 ];
 
 /// Words that master files are made of, well-formed and broken.
@@ -242,6 +246,17 @@ fn word() -> impl Strategy<Value = String> {
         "$TTL",
         "$ORIGIN",
         "$INCLUDE",
+        "$INCLUDE x",
+        "$GENERATE 1-3 ",
+        "$GENERATE 0-4/2 a$ A 192.0.2.${1,2,x}",
+        "${-1,9,N}",
+        "${",
+        "$$",
+        "1-70000",
+        "52 22 N",
+        "-",
+        "!1:192.0.2.0/24",
+        "00-00-5e-00-53-2a",
         "a",
         "a.b.",
         "www",

@@ -184,3 +184,41 @@ fn another_implementation_decodes_every_set_referral_and_additional_record() {
     assert_eq!(message(1, &negative).answers[0].ttl, 30);
     assert_eq!((sets, zones.cuts.len()), (19, 1));
 }
+
+/// Owners and types of the records that an answer with this set adds.
+fn added(zones: &Zones, name: &str, rtype: u16) -> Vec<String> {
+    let set = rrset(zones, name, rtype);
+    let records = message(set.additional_count, &set.additional).answers;
+    records.iter().map(|record| format!("{} {}", record.name, record.record_type())).collect()
+}
+
+#[test]
+fn rfc9460_4_1_svcb_targets_bring_what_the_client_asks_next() {
+    let text = format!(
+        "{HEAD}www HTTPS 1 . alpn=h2\nwww A 192.0.2.1\nwww AAAA 2001:db8::1\n\
+         pool HTTPS 1 a\npool HTTPS 2 b.lab alpn=h2\npool HTTPS 3 c.other.net.\npool HTTPS 4 A port=1\na A 192.0.2.2\n\
+         to HTTPS 0 www\nnowhere HTTPS 0 .\nnowhere A 192.0.2.3\n*.w HTTPS 1 .\n*.w A 192.0.2.4\n\
+         lab NS b.lab\nb.lab A 192.0.2.5\nx HTTPS 1 svc\n"
+    );
+    let zones = zones(&[("zones/example.zone", &text)], &[service("svc.example")]);
+    assert_eq!(added(&zones, "www.example", 65), ["www.example. A", "www.example. AAAA"]);
+    assert_eq!(
+        added(&zones, "pool.example", 65),
+        ["a.example. A"],
+        "once, and only what this zone has to say"
+    );
+    assert_eq!(
+        added(&zones, "to.example", 65),
+        ["www.example. HTTPS", "www.example. A", "www.example. AAAA"]
+    );
+    assert_eq!(added(&zones, "nowhere.example", 65), [""; 0], "an alias to nothing");
+    assert_eq!(added(&zones, "*.w.example", 65), [""; 0], "the owner is not known yet");
+    assert_eq!(added(&zones, "x.example", 65), [""; 0], "a service's addresses depend on who asks");
+}
+
+#[test]
+fn svcb_records_are_one_only_when_their_parameters_are() {
+    let text = format!("{HEAD}a HTTPS 1 X.y. key700=A\na HTTPS 1 x.Y. key700=a\na HTTPS 1 x.y. key700=A\n");
+    let (zones, warnings) = Zones::build(&[file("zones/example.zone", &text)], &[]).unwrap();
+    assert_eq!((rrset(&zones, "a.example", 65).count, warnings.len()), (2, 1));
+}

@@ -44,6 +44,19 @@ pub struct DnsNumbers {
     pub tcp_closed: Vec<Counted<1>>,
     /// Queries lost to a fault of the program.
     pub panics: u64,
+    /// What became of dnstap messages; absent: dnstap is off.
+    pub dnstap: Option<DnstapNumbers>,
+}
+
+/// dnstap's numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DnstapNumbers {
+    /// Messages handed to the collector.
+    pub sent: u64,
+    /// Messages dropped.
+    pub dropped: u64,
+    /// Whether a collector is connected, now.
+    pub is_connected: bool,
 }
 
 /// A histogram.
@@ -90,10 +103,26 @@ pub(super) fn write(text: &mut Text, counts: &dyn DnsCounts, slots: &Slots) {
     put_all(&mut closed, ["reason"], &numbers.tcp_closed);
     text.family("waypost_dns_panics_total", Kind::Counter, "Queries lost to a fault of the program.")
         .put(&[], numbers.panics);
+    if let Some(numbers) = numbers.dnstap {
+        dnstap(text, numbers);
+    }
     let mut lookups =
         text.family("waypost_geo_lookups_total", Kind::Counter, "Clients looked up, by what placed them.");
     put_all(&mut lookups, ["by"], &numbers.lookups);
     decisions(text, counts, slots);
+}
+
+fn dnstap(text: &mut Text, numbers: DnstapNumbers) {
+    text.family("waypost_dns_dnstap_frames_total", Kind::Counter, "dnstap messages handed to the collector.")
+        .put(&[], numbers.sent);
+    text.family(
+        "waypost_dns_dnstap_dropped_total",
+        Kind::Counter,
+        "dnstap messages dropped: the collector is gone, or slower than the queries.",
+    )
+    .put(&[], numbers.dropped);
+    text.family("waypost_dns_dnstap_connected", Kind::Gauge, "Whether a dnstap collector is connected.")
+        .put(&[], u8::from(numbers.is_connected));
 }
 
 fn put_all<const LABELS: usize>(family: &mut Family<'_>, names: [&str; LABELS], all: &[Counted<LABELS>]) {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::dns::{Counted, DnsCounts, DnsNumbers, Durations};
+use super::dns::{Counted, DnsCounts, DnsNumbers, DnstapNumbers, Durations};
 use crate::dns::Transport;
-use crate::dns::counters::{Counters, DURATION_BOUNDS_NS, Family, QueryType, sum};
+use crate::dns::counters::{Counters, DURATION_BOUNDS_NS, Family, Limited, QueryType, sum};
 use crate::dns::wire::{Rcode, Silence};
 use crate::region::geo::By;
-use crate::serve::Stats;
+use crate::serve::{Stats, dnstap};
 
 const PROTOS: [(Transport, &str); 2] = [(Transport::Udp, "udp"), (Transport::Tcp, "tcp")];
 const FAMILIES: [(Family, &str); 2] = [(Family::V4, "ipv4"), (Family::V6, "ipv6")];
@@ -19,6 +19,8 @@ pub struct LiveCounts {
     pub workers: Vec<Arc<Counters>>,
     /// What the sockets count.
     pub sockets: Arc<Stats>,
+    /// What became of dnstap messages; absent: dnstap is off.
+    pub dnstap: Option<Arc<dnstap::Counts>>,
 }
 
 impl LiveCounts {
@@ -71,7 +73,9 @@ impl DnsCounts for LiveCounts {
                 one("send_failed", sockets.udp_send_failed.get()),
                 one("panic", sockets.panics.get()),
             ],
-            rate_limited: Vec::new(),
+            rate_limited: Limited::ALL
+                .map(|limited| one(limited.word(), self.sum(|worker| worker.limited(limited))))
+                .to_vec(),
             lookups: By::ALL.map(|by| one(by.word(), self.sum(|worker| worker.lookups(by)))).to_vec(),
             durations: self.durations(),
             tcp_connections: sockets.tcp_connections.get(),
@@ -83,6 +87,11 @@ impl DnsCounts for LiveCounts {
                 one("slow_reader", sockets.tcp_slow_readers.get()),
             ],
             panics: sockets.panics.get(),
+            dnstap: self.dnstap.as_ref().map(|counts| DnstapNumbers {
+                sent: counts.sent(),
+                dropped: counts.dropped(),
+                is_connected: counts.is_connected(),
+            }),
         }
     }
 

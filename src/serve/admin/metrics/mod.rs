@@ -21,7 +21,7 @@ use super::AdminState;
 use super::problem::Problem;
 use crate::control::status::StatusParts;
 
-pub use dns::{Counted, DnsCounts, DnsNumbers, Durations};
+pub use dns::{Counted, DnsCounts, DnsNumbers, DnstapNumbers, Durations};
 pub use live::LiveCounts;
 
 use text::{Kind, Text};

@@ -1,0 +1,33 @@
+//! Facts to findings: pure, so that every judgement can be shown in a table.
+
+mod delegation;
+mod machine;
+mod server;
+#[cfg(test)]
+mod tests;
+
+use super::facts::{Facts, Server};
+use super::finding::{Finding, Findings};
+
+/// Everything that there is to say, this node first.
+pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    for node in &facts.node {
+        server::judge(node, facts, &mut findings);
+    }
+    for zone in &facts.zones {
+        delegation::judge(zone, facts, &mut findings);
+    }
+    for name_server in &facts.servers {
+        server::judge(name_server, facts, &mut findings);
+    }
+    machine::judge(facts, &mut findings);
+    findings.0
+}
+
+/// Whether this node answers at none of its addresses.
+pub(super) fn is_down(facts: &Facts) -> bool {
+    let silent =
+        |server: &Server| !server.asked.is_empty() && server.asked.iter().all(|asked| asked.got.is_err());
+    !facts.node.is_empty() && facts.node.iter().all(silent)
+}

@@ -1,0 +1,339 @@
+use std::collections::BTreeMap;
+
+use domain::base::iana::Rtype;
+
+use super::super::exchange::{Answer, Proto, Trouble};
+use super::super::facts::{
+    Asked, BADVERS, GeoFile, Machine, NOERROR, NXDOMAIN, OpenFiles, Parent, View, Zone,
+};
+use super::super::finding::Level;
+use super::super::message::{Data, Edns, Manner, Question, Record, Reply};
+use super::*;
+
+const ZONE: &str = "gslb.example.com";
+const NS1: &str = "ns1.gslb.example.com";
+const NS2: &str = "ns2.gslb.example.com";
+
+fn record(owner: &str, data: Data) -> Record {
+    Record { owner: owner.to_owned(), ttl_s: 300, data }
+}
+
+fn ns(name: &str) -> Record {
+    record(ZONE, Data::NameServer(name.to_owned()))
+}
+
+fn address(name: &str, address: &str) -> Record {
+    record(name, Data::Address(address.parse().unwrap()))
+}
+
+fn reply(rcode: u16, authoritative: bool) -> Reply {
+    Reply { rcode, authoritative, ..Reply::default() }
+}
+
+fn referral() -> Reply {
+    Reply {
+        authority: vec![ns(NS1), ns(NS2)],
+        additional: vec![address(NS1, "192.0.2.53"), address(NS2, "198.51.100.53")],
+        ..reply(NOERROR, false)
+    }
+}
+
+fn nothing() -> Answer {
+    Ok(reply(NOERROR, true))
+}
+
+/// A zone whose parent answers like this to NS and DS.
+fn zone(ns: Answer, ds: Answer) -> Zone {
+    let view = View { server: "192.0.2.1:53".parse().unwrap(), parent: "example.com".to_owned(), ns, ds };
+    let own = [(NS1, "192.0.2.53"), (NS2, "198.51.100.53")];
+    Zone {
+        name: ZONE.to_owned(),
+        apex: [NS1, NS2].map(str::to_owned).into(),
+        own: own.map(|(name, ip)| (name.to_owned(), vec![ip.parse().unwrap()])).into(),
+        elsewhere: BTreeMap::new(),
+        parent: Parent::Asked(vec![view]),
+    }
+}
+
+fn with_zone(zone: Zone) -> Facts {
+    let listen = vec!["192.0.2.53:53".parse().unwrap()];
+    Facts { zones: vec![zone], listen, port: 53, ..Facts::default() }
+}
+
+/// Check, level, text, fix of what is not in order; the machine, of which these facts know nothing, left out.
+fn troubles(facts: &Facts) -> Vec<(&'static str, Level, String, String)> {
+    let found = judge(facts).into_iter().filter(|finding| finding.level != Level::Ok);
+    found.map(|finding| (finding.check, finding.level, finding.text, finding.fix)).collect()
+}
+
+#[track_caller]
+fn one(facts: &Facts, check: &str, level: Level, text: &str, fix: &str) {
+    let found = troubles(facts);
+    let is_it = |it: &&(&str, Level, String, String)| {
+        it.0 == check && it.1 == level && it.2.contains(text) && it.3.contains(fix)
+    };
+    assert_eq!(found.iter().filter(is_it).count(), 1, "{check} {level:?} {text} {fix}: {found:#?}");
+}
+
+#[test]
+fn a_right_delegation_is_in_order() {
+    assert_eq!(troubles(&with_zone(zone(Ok(referral()), nothing()))), []);
+}
+
+#[test]
+fn each_fault_of_a_delegation_has_its_finding_and_fix() {
+    let ask = |ns: Reply| with_zone(zone(Ok(ns), nothing()));
+    let lines = "`gslb.example.com. NS ns1.gslb.example.com.`";
+    let glue = "`ns1.gslb.example.com. A 192.0.2.53`";
+
+    let none = ask(reply(NXDOMAIN, true));
+    one(&none, "delegation", Level::Error, "no such name", lines);
+    one(&none, "delegation", Level::Error, "no such name", glue);
+    one(&ask(reply(NOERROR, true)), "delegation", Level::Error, "does not delegate it", lines);
+    one(&ask(reply(5, false)), "delegation", Level::Error, "answers REFUSED", "--parent");
+
+    let itself = Reply { answers: vec![ns(NS1), ns(NS2)], ..reply(NOERROR, true) };
+    let itself = |server: &str| {
+        let mut zone = zone(Ok(itself.clone()), nothing());
+        if let Parent::Asked(views) = &mut zone.parent {
+            views[0].server = server.parse().unwrap();
+        }
+        with_zone(zone)
+    };
+    one(&itself("192.0.2.1:53"), "delegation", Level::Error, "answers for the zone itself", "take the zone");
+    assert_eq!(troubles(&itself("192.0.2.53:53")), [], "one server for parent and child");
+    let above = Record { owner: "com".to_owned(), ..ns("a.gtld-servers.net") };
+    let above = Reply { authority: vec![above], ..reply(NOERROR, false) };
+    one(&ask(above), "delegation", Level::Error, "refers to com", "--parent");
+
+    let mut single = referral();
+    single.authority.pop();
+    one(
+        &ask(single.clone()),
+        "delegation",
+        Level::Warning,
+        "the parent does not",
+        "`gslb.example.com. NS ns2",
+    );
+    one(&ask(single), "delegation", Level::Warning, "one name server only", "second Waypost");
+    let mut extra = referral();
+    extra.authority.push(ns("ns.example.net"));
+    one(&ask(extra.clone()), "delegation", Level::Warning, "names ns.example.net", "take them out");
+    one(&ask(extra), "address", Level::Error, "ns.example.net", "in its own zone");
+    let mut short = referral();
+    short.authority.iter_mut().for_each(|record| record.ttl_s = 0);
+    one(&ask(short), "delegation", Level::Warning, "TTL is 0", "300");
+}
+
+#[test]
+fn each_fault_of_the_glue_has_its_finding_and_fix() {
+    let ask = |ns: Reply| with_zone(zone(Ok(ns), nothing()));
+    let mut missing = referral();
+    missing.additional.remove(0);
+    let fix = "add glue to the parent's zone: `ns1.gslb.example.com. A 192.0.2.53`";
+    one(&ask(missing), "glue", Level::Error, "no address of ns1", fix);
+
+    let mut wrong = referral();
+    wrong.additional[0] = address(NS1, "192.0.2.99");
+    one(&ask(wrong), "glue", Level::Error, "is 192.0.2.99", "correct the glue at the parent: `ns1");
+
+    let mut both = with_zone(zone(Ok(referral()), nothing()));
+    both.zones[0].own.get_mut(NS1).unwrap().push("2001:db8::53".parse().unwrap());
+    one(&both, "glue", Level::Warning, "is also 2001:db8::53", "AAAA 2001:db8::53`");
+
+    let mut unknown = with_zone(zone(Ok(referral()), nothing()));
+    unknown.zones[0].own.remove(NS1);
+    one(&unknown, "glue", Level::Error, "the zone does not", "add to the zone file: `ns1");
+}
+
+#[test]
+fn a_ds_record_above_an_unsigned_zone_is_an_error() {
+    let ds = Reply { answers: vec![record(ZONE, Data::Ds)], ..reply(NOERROR, true) };
+    let facts = with_zone(zone(Ok(referral()), Ok(ds)));
+    one(&facts, "ds", Level::Error, "SERVFAIL", "take the DS records of gslb.example.com out");
+}
+
+#[test]
+fn a_parent_that_cannot_be_found_or_asked_is_a_finding() {
+    let silent = with_zone(zone(Err(Trouble::Silent), Err(Trouble::Silent)));
+    one(&silent, "delegation", Level::Error, "does not answer in time", "--node-only");
+    let mut unknown = zone(nothing(), nothing());
+    unknown.parent = Parent::NotFound("no resolver".to_owned());
+    one(&with_zone(unknown), "delegation", Level::Error, "no resolver", "--resolver");
+
+    // One silent server of several matters to nobody.
+    let mut several = zone(Err(Trouble::Silent), Err(Trouble::Silent));
+    if let Parent::Asked(views) = &mut several.parent {
+        views.push(View {
+            server: "192.0.2.2:53".parse().unwrap(),
+            parent: "example.com".to_owned(),
+            ns: Ok(referral()),
+            ds: nothing(),
+        });
+    }
+    assert_eq!(troubles(&with_zone(several)), []);
+}
+
+#[test]
+fn a_node_that_is_no_name_server_or_not_at_port_53_is_told() {
+    let mut facts = with_zone(zone(Ok(referral()), nothing()));
+    facts.listen = vec!["127.0.0.1:5300".parse().unwrap()];
+    one(&facts, "listen", Level::Warning, "no name server's address", "dns.listen");
+    facts.listen = vec!["192.0.2.53:5300".parse().unwrap()];
+    one(&facts, "listen", Level::Error, "listens on port 5300", "listen on port 53");
+    facts.listen = vec!["0.0.0.0:5300".parse().unwrap()];
+    assert_eq!(troubles(&facts), []);
+}
+
+fn soa(serial: u32) -> Reply {
+    Reply { answers: vec![record(ZONE, Data::Serial(serial))], ..reply(NOERROR, true) }
+}
+
+fn edns(rcode: u16, subnet: Option<Vec<u8>>, payload: u16) -> Reply {
+    Reply { edns: Some(Edns { version: 0, payload, subnet }), ..reply(rcode, true) }
+}
+
+/// A name server that answers everything as it should.
+fn server() -> Server {
+    let asked = |proto, name: &str, rtype, manner, reply: Reply| Asked {
+        proto,
+        question: Question::new(name, rtype, manner),
+        expected: reply.clone(),
+        got: Ok(reply),
+    };
+    let www = "www.gslb.example.com";
+    let a = Reply { answers: vec![address(www, "192.0.2.11")], ..reply(NOERROR, true) };
+    let subnet = edns(NOERROR, Some(vec![0, 1, 24, 20, 203, 0, 113]), 1232);
+    Server {
+        addr: "192.0.2.53:53".parse().unwrap(),
+        names: vec![NS1.to_owned()],
+        asked: vec![
+            asked(Proto::Udp, ZONE, Rtype::SOA, Manner::Plain, soa(7)),
+            asked(Proto::Tcp, ZONE, Rtype::SOA, Manner::Plain, soa(7)),
+            asked(Proto::Udp, ".", Rtype::SOA, Manner::Recursive, reply(5, false)),
+            asked(Proto::Udp, www, Rtype::A, Manner::Subnet, subnet),
+            asked(Proto::Udp, ZONE, Rtype::SOA, Manner::Version1, edns(BADVERS, None, 1232)),
+            asked(Proto::Udp, www, Rtype::A, Manner::Plain, a),
+            asked(Proto::Udp, www, Rtype::AAAA, Manner::Plain, reply(NOERROR, true)),
+        ],
+    }
+}
+
+/// A name server of which this answer is another.
+fn with_answer(at: usize, got: Answer) -> Facts {
+    let mut server = server();
+    server.asked[at].got = got;
+    Facts { servers: vec![server], subnets_decide: true, ..Facts::default() }
+}
+
+#[test]
+fn a_server_that_answers_as_the_files_say_is_in_order() {
+    let facts = with_answer(0, Ok(soa(7)));
+    assert_eq!(troubles(&facts), []);
+    assert!(judge(&facts).len() >= 7);
+}
+
+#[test]
+fn each_wrong_answer_of_a_server_has_its_finding_and_fix() {
+    let (udp, tcp, recursion, subnet, version, a) = (0, 1, 2, 3, 4, 5);
+    let error = Level::Error;
+    one(&with_answer(tcp, Err(Trouble::Refused)), "tcp", error, "refuses", "tcp/53 through the firewall");
+    one(&with_answer(udp, Ok(reply(5, false))), "udp", error, "REFUSED without the flag aa", "it is lame");
+    one(&with_answer(udp, Ok(soa(6))), "serial", Level::Warning, "serial 6", "`waypost reload` there");
+    let open = Reply { recursion: true, ..reply(NOERROR, false) };
+    one(&with_answer(recursion, Ok(open)), "recursion", error, "offers recursion", "switch recursion off");
+    let no_edns = Ok(reply(NOERROR, true));
+    one(&with_answer(subnet, no_edns), "subnet", error, "no EDNS", "firewall");
+    let changed = edns(NOERROR, Some(vec![0, 1, 24, 20, 203, 0, 112]), 1232);
+    one(&with_answer(subnet, Ok(changed)), "subnet", error, "comes back changed", "is it a Waypost");
+    let bare = Ok(edns(NOERROR, None, 1232));
+    one(&with_answer(subnet, bare), "subnet", error, "not answered", "is it a Waypost");
+    let wider = edns(NOERROR, Some(vec![0, 1, 24, 8, 203, 0, 113]), 1232);
+    one(&with_answer(subnet, Ok(wider)), "subnet", Level::Warning, "scope 8", "geo database differ");
+    let large = edns(NOERROR, Some(vec![0, 1, 24, 20, 203, 0, 113]), 4096);
+    one(&with_answer(subnet, Ok(large)), "edns", Level::Warning, "4096", "dns.max_udp_size");
+    one(&with_answer(subnet, Err(Trouble::Silent)), "subnet", error, "in time", "RFC 8906");
+    let old = Ok(edns(NOERROR, None, 1232));
+    one(&with_answer(version, old), "edns", Level::Warning, "not BADVERS", "RFC 6891");
+    one(&with_answer(a, Ok(reply(NOERROR, true))), "service", error, "empty", "same configuration");
+    one(&with_answer(a, Ok(reply(NXDOMAIN, true))), "service", error, "NXDOMAIN", "waypost explain");
+}
+
+#[test]
+fn a_server_that_is_silent_altogether_is_told_once_and_one_without_a_route_only_warns() {
+    let silent = |trouble: Trouble| {
+        let mut server = server();
+        server.asked.truncate(2);
+        server.asked.iter_mut().for_each(|asked| asked.got = Err(trouble.clone()));
+        Facts { servers: vec![server], ..Facts::default() }
+    };
+    let facts = silent(Trouble::Silent);
+    assert_eq!(troubles(&facts).len(), 1);
+    one(&facts, "udp", Level::Error, "over UDP and TCP", "firewall");
+    let facts = silent(Trouble::NoRoute);
+    assert_eq!(troubles(&facts).len(), 1);
+    one(&facts, "udp", Level::Warning, "no route", "route there");
+
+    let mut facts = silent(Trouble::Refused);
+    facts.node = std::mem::take(&mut facts.servers);
+    facts.node[0].names.clear();
+    assert!(is_down(&facts));
+    one(&facts, "udp", Level::Error, "refuses", "waypost serve");
+}
+
+fn on_machine(change: impl FnOnce(&mut Machine)) -> Facts {
+    let mut machine = Machine {
+        wall_ms: 1_800_000_000_000,
+        program_s: Some(1_790_000_000),
+        synchronised: Some(true),
+        server_ahead_ms: Some(3),
+        geo: Some(GeoFile { path: "country.mmdb".to_owned(), build_s: Some(1_799_000_000) }),
+        files: Some(OpenFiles { soft: 20_000, hard: 20_000, pid: Some(7) }),
+        files_needed: 4_160,
+        receive_max: Some(4 << 20),
+        backlog_max: Some(4096),
+        may_bind: Some(true),
+        ..Machine::default()
+    };
+    machine.state_dir.path = "state".to_owned();
+    machine.state_dir.mode = Some(0o700);
+    machine.state_dir.free = Some(10 << 30);
+    change(&mut machine);
+    Facts { machine, ..Facts::default() }
+}
+
+#[test]
+fn a_machine_that_is_as_it_should_be_is_in_order() {
+    assert_eq!(troubles(&on_machine(|_| {})), []);
+    assert_eq!(troubles(&on_machine(|machine| machine.synchronised = None)), []);
+}
+
+#[test]
+fn each_fault_of_the_machine_has_its_finding_and_fix() {
+    let (error, warning) = (Level::Error, Level::Warning);
+    let ntp = "set-ntp true";
+    one(&on_machine(|m| m.program_s = Some(1_900_000_000)), "clock", error, "is behind", ntp);
+    one(&on_machine(|m| m.server_ahead_ms = Some(-90_000)), "clock", warning, "-90 s", ntp);
+    one(&on_machine(|m| m.synchronised = Some(false)), "clock", warning, "not synchronised", ntp);
+    let few = OpenFiles { soft: 1024, hard: 1024, pid: None };
+    one(&on_machine(|m| m.files = Some(few)), "open_files", warning, "1024", "LimitNOFILE=4160");
+    one(&on_machine(|m| m.receive_max = Some(212_992)), "kernel", warning, "212992", "rmem_max=4194304");
+    one(&on_machine(|m| m.backlog_max = Some(128)), "kernel", warning, "128", "somaxconn=1024");
+    one(&on_machine(|m| m.state_dir.mode = Some(0o755)), "state_dir", warning, "0755", "chmod 700");
+    let key = |m: &mut Machine| m.state_dir.cookie_key_mode = Some(0o640);
+    one(&on_machine(key), "state_dir", error, "cookie.key", "chmod 600");
+    one(&on_machine(|m| m.state_dir.free = Some(100 << 20)), "state_dir", warning, "100 MiB", "make room");
+    one(&on_machine(|m| m.state_dir.free = Some(1 << 20)), "state_dir", error, "1 MiB", "make room");
+    let old = |m: &mut Machine| m.geo = Some(GeoFile { path: String::new(), build_s: Some(1_780_000_000) });
+    one(&on_machine(old), "geo", warning, "231 days", "publisher");
+    one(&on_machine(|m| m.geo = Some(GeoFile::default())), "geo", warning, "future", "clock");
+}
+
+#[test]
+fn ports_below_1024_are_told_only_while_nothing_answers() {
+    let mut facts = on_machine(|machine| machine.may_bind = Some(false));
+    facts.node = vec![server()];
+    assert_eq!(troubles(&facts).iter().filter(|found| found.0 == "port").count(), 0);
+    facts.node[0].asked.iter_mut().for_each(|asked| asked.got = Err(Trouble::Refused));
+    one(&facts, "port", Level::Warning, "below 1024", "CAP_NET_BIND_SERVICE");
+}

@@ -1,0 +1,125 @@
+//! Beyond the rate limit: what a client gets then, and who is not limited.
+
+use super::packets::{Random, mutate, seeds};
+use super::*;
+use crate::dns::counters::Limited;
+use crate::dns::limit::{Rule, Table};
+
+const SUBNET: u16 = 8;
+const NSID: u16 = 3;
+
+/// A view that allows one answer a second.
+fn tight(dry_run: bool) -> View {
+    let view = view();
+    let rate_limit = Some(Rule::new(1, 1, dry_run, &[]));
+    View { settings: Arc::new(Settings { rate_limit, ..(*view.settings).clone() }), ..view }
+}
+
+/// A worker whose one client so far has had its answer.
+fn exhausted(view: &View) -> Worker {
+    let mut worker = Worker::limiting(Arc::new(Table::new([1, 2, 3, 4])));
+    let first = answer_of(view, &mut worker, Transport::Udp, &query("www", A, None));
+    assert!(first.answers().len() == 3 && !first.tc());
+    worker
+}
+
+fn answer_of(view: &View, worker: &mut Worker, transport: Transport, bytes: &[u8]) -> Answer {
+    let mut out = vec![0xee; MAX_TCP_SIZE];
+    let query = Query { bytes, peer: [192, 0, 2, 99].into(), transport, now: Mono(0) };
+    let len = respond(view, worker, query, &mut out);
+    out.truncate(len);
+    Answer { decoded: Decoded::from_vec(&out).unwrap(), bytes: out, worker: Worker::uncounted() }
+}
+
+#[test]
+fn beyond_the_limit_comes_the_question_alone_truncated_so_that_the_client_turns_to_tcp() {
+    let view = tight(false);
+    let mut worker = exhausted(&view);
+    for (name, qtype) in [("www", A), ("static", A), ("nope", A), ("x.big", A), ("www", ANY), ("outside.", A)]
+    {
+        let asked = query(name, qtype, None);
+        let answer = answer_of(&view, &mut worker, Transport::Udp, &asked);
+        assert!(answer.tc() && !answer.aa() && answer.code() == 0, "{name}");
+        assert_eq!(answer.bytes[12..], asked[12..], "{name}");
+        let whole = answer_of(&view, &mut worker, Transport::Tcp, &asked);
+        assert!(!whole.tc() && whole.bytes.len() >= asked.len(), "{name}");
+    }
+    assert_eq!(worker.shared().limited(Limited::Slip), 6);
+    assert_eq!(worker.shared().limited(Limited::DryRun), 0);
+}
+
+#[test]
+fn beyond_the_limit_edns_is_answered_and_the_subnet_echoed_but_nothing_that_adds_bytes() {
+    let view = tight(false);
+    let mut worker = exhausted(&view);
+    let subnet = [0, 1, 24, 0, 192, 0, 2];
+    let asked = query("www", A, Some(&opt(&[(SUBNET, &subnet), (NSID, &[])])));
+    let answer = answer_of(&view, &mut worker, Transport::Udp, &asked);
+    assert_eq!(answer.option(SUBNET).unwrap(), subnet);
+    assert_eq!(answer.option(NSID), None);
+    assert!(answer.tc() && answer.bytes.len() <= asked.len());
+}
+
+#[test]
+fn errors_are_limited_too_and_keep_their_code() {
+    let view = tight(false);
+    let mut worker = exhausted(&view);
+    let mut notify = query("www", A, None);
+    notify[2] = 4 << 3;
+    let trailing = [query("www", A, None), vec![0]].concat();
+    let none = vec![0; 12];
+    for (bytes, code) in [(notify, 4), (trailing, 1), (none, 1)] {
+        let answer = answer_of(&view, &mut worker, Transport::Udp, &bytes);
+        assert_eq!((answer.code(), answer.tc()), (code, true));
+    }
+    assert_eq!(worker.shared().limited(Limited::Slip), 3);
+}
+
+#[test]
+fn what_gets_no_answer_uses_up_nothing() {
+    let view = tight(false);
+    let mut worker = Worker::limiting(Arc::new(Table::new([1, 2, 3, 4])));
+    let mut response = query("www", A, None);
+    response[2] = 0x80;
+    for bytes in [&response[..], &[0; 11]] {
+        let query = Query { bytes, peer: [192, 0, 2, 99].into(), transport: Transport::Udp, now: Mono(0) };
+        assert_eq!(respond(&view, &mut worker, query, &mut [0; 512]), 0);
+    }
+    assert!(!answer_of(&view, &mut worker, Transport::Udp, &query("www", A, None)).tc());
+}
+
+#[test]
+fn tcp_uses_up_nothing_either() {
+    let view = tight(false);
+    let mut worker = Worker::limiting(Arc::new(Table::new([1, 2, 3, 4])));
+    for _ in 0..100 {
+        answer_of(&view, &mut worker, Transport::Tcp, &query("www", A, None));
+    }
+    assert!(!answer_of(&view, &mut worker, Transport::Udp, &query("www", A, None)).tc());
+}
+
+#[test]
+fn a_dry_run_counts_and_answers_as_ever() {
+    let view = tight(true);
+    let mut worker = exhausted(&view);
+    let answer = answer_of(&view, &mut worker, Transport::Udp, &query("www", A, None));
+    assert_eq!(answer.bytes, ask("www", A).bytes);
+    let counted = Limited::ALL.map(|limited| worker.shared().limited(limited));
+    assert_eq!(counted, Limited::ALL.map(|limited| u64::from(limited == Limited::DryRun)));
+}
+
+#[test]
+fn no_answer_beyond_the_limit_is_longer_than_its_query() {
+    let view = tight(false);
+    let mut worker = exhausted(&view);
+    let (seeds, mut random) = (seeds(), Random(0x2545_f491_4f6c_dd1d));
+    let mut out = vec![0; MAX_TCP_SIZE];
+    for _ in 0..100_000 {
+        let mut packet = seeds[random.below(seeds.len())].clone();
+        mutate(&mut packet, &mut random);
+        let query =
+            Query { bytes: &packet, peer: [192, 0, 2, 99].into(), transport: Transport::Udp, now: Mono(0) };
+        let len = respond(&view, &mut worker, query, &mut out);
+        assert!(len <= packet.len(), "{len} bytes for {packet:x?}");
+    }
+}
