@@ -62,7 +62,8 @@ fn ask_for_its_words(zones: Zones, text: &str) {
 /// Reads a geo file; when it is good, places addresses by it. No two ends of a scope have different homes.
 pub(crate) fn fuzz_mmdb(data: &[u8]) {
     let Ok(database) = Database::from_mmdb(data.to_vec()) else { return };
-    let table = GeoTable::build(&Rules::everybody(RegionId::new(0).expect("one region")), Some(Arc::new(database)));
+    let table =
+        GeoTable::build(&Rules::everybody(RegionId::new(0).expect("one region")), Some(Arc::new(database)));
     let peer = IpAddr::from([192, 0, 2, 1]);
     for seed in data.iter().rev().take(16) {
         let bits = u128::from(*seed) * 0x0101_0101_0101_0101_0101_0101_0101_0101;

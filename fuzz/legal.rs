@@ -58,7 +58,8 @@ pub(crate) fn check(packet: &[u8], transport: Transport, answer: &[u8]) -> Resul
     };
     must(!answer.is_empty(), "every query gets an answer (RFC 8906 3)")?;
     let answer_len = answer.len();
-    let answer = Answer::read(answer).ok_or(Illegal("an answer is whole, and nothing is behind it (RFC 1035 4.1)"))?;
+    let answer =
+        Answer::read(answer).ok_or(Illegal("an answer is whole, and nothing is behind it (RFC 1035 4.1)"))?;
     header(&asked, &answer, transport)?;
     size(&asked, &answer, transport, answer_len)?;
     rcode(&asked, &answer, transport)?;
@@ -108,7 +109,10 @@ fn rcode(asked: &Asked<'_>, answer: &Answer<'_>, transport: Transport) -> Result
     let Some(question) = &asked.question else {
         let fetches = asked.questions == 0 && opt.is_some_and(|opt| opt.option(OPTION_COOKIE).is_some());
         let legal = if fetches { NOERROR } else { FORMERR };
-        return must(rcode == legal, "no question is for cookies alone (RFC 7873 5.4), several for nobody (RFC 9619 4)");
+        return must(
+            rcode == legal,
+            "no question is for cookies alone (RFC 7873 5.4), several for nobody (RFC 9619 4)",
+        );
     };
     let legal: &[u16] = match (question.qclass, question.qtype) {
         (_, 251 | 252) => &[REFUSED],
@@ -182,7 +186,10 @@ fn chain(qname: &[u8], qtype: u16, class: u16, answer: &Answer<'_>) -> Result<()
     for record in answer.section(1) {
         must(is_asked(record), "answers are of the type asked, or lead there")?;
         if record.rtype == 39 && qtype != 39 {
-            must(at.len() > record.owner.len() && at.ends_with(&record.owner), "a DNAME stands above its name")?;
+            must(
+                at.len() > record.owner.len() && at.ends_with(&record.owner),
+                "a DNAME stands above its name",
+            )?;
             continue;
         }
         must(record.owner == at, "an answer belongs to the name it is given for")?;
@@ -201,11 +208,17 @@ fn opt(asked: &Asked<'_>, answer: &Answer<'_>, transport: Transport) -> Result<(
         return must(given.is_none() || !is_sound, "EDNS is answered with EDNS");
     };
     let given = given.ok_or(Illegal("EDNS is for who asked with it"))?;
-    must(asked.opts == 1 || !given.is_whole || !asked.is_whole || !is_sound_subnet(given), "one OPT record, not two")?;
+    must(
+        asked.opts == 1 || !given.is_whole || !asked.is_whole || !is_sound_subnet(given),
+        "one OPT record, not two",
+    )?;
     must(opt.payload == MAX_UDP_SIZE && opt.version == 0, "payload and version are ours")?;
     must(opt.flags == given.flags & 0x8000, "DO is copied, Z is clear (RFC 3225 3, RFC 6891 6.1.4)")?;
     let codes: Vec<u16> = opt.options.iter().map(|&(code, _)| code).collect();
-    must(codes.iter().all(|code| codes.iter().filter(|other| *other == code).count() == 1), "no option twice")?;
+    must(
+        codes.iter().all(|code| codes.iter().filter(|other| *other == code).count() == 1),
+        "no option twice",
+    )?;
     for &(code, data) in &opt.options {
         let asked_for = if given.version == 0 { given.option(code) } else { None };
         option(code, data, asked_for, answer, transport)?;
@@ -217,7 +230,10 @@ fn opt(asked: &Asked<'_>, answer: &Answer<'_>, transport: Transport) -> Result<(
     must(both(OPTION_SUBNET), "a client subnet comes back in every answer (RFC 7871 7.2.1)")?;
     must(both(OPTION_NSID), "who asks for the NSID gets it (RFC 5001 2.2)")?;
     must(both(OPTION_COOKIE), "who sends a cookie gets one (RFC 7873 5.2)")?;
-    must(transport == Transport::Udp || both(OPTION_KEEPALIVE), "keepalive is answered over TCP (RFC 7828 3.3.2)")
+    must(
+        transport == Transport::Udp || both(OPTION_KEEPALIVE),
+        "keepalive is answered over TCP (RFC 7828 3.3.2)",
+    )
 }
 
 fn option(
@@ -240,7 +256,9 @@ fn option(
 
 /// Echoed but for the scope, which is no longer than an address; 0 for "use none" and for what depends on no place.
 fn subnet(data: &[u8], sent: &[u8], answer: &Answer<'_>) -> bool {
-    let ([f0, family, source, scope, address @ ..], [s0, s1, s2, 0, sent @ ..]) = (data, sent) else { return false };
+    let ([f0, family, source, scope, address @ ..], [s0, s1, s2, 0, sent @ ..]) = (data, sent) else {
+        return false;
+    };
     let bits = if *family == 1 { 32 } else { 128 };
     let depends = matches!(answer.rcode(), NOERROR | SERVFAIL) && *source > 0;
     [f0, family, source] == [s0, s1, s2] && address == sent && *scope <= bits && (depends || *scope == 0)

@@ -43,7 +43,9 @@ impl<'p> Opt<'p> {
     fn new(class: u16, ttl: u32, mut data: &'p [u8]) -> Self {
         let mut options = Vec::new();
         while let Some((&[c0, c1, l0, l1], rest)) = data.split_first_chunk() {
-            let Some((option, rest)) = rest.split_at_checked(u16::from_be_bytes([l0, l1]).into()) else { break };
+            let Some((option, rest)) = rest.split_at_checked(u16::from_be_bytes([l0, l1]).into()) else {
+                break;
+            };
             options.push((u16::from_be_bytes([c0, c1]), option));
             data = rest;
         }

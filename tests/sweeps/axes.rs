@@ -77,7 +77,8 @@ fn every_option_code_at_every_length_up_to_64_is_answered() {
     let options_at = bytes.len() - 6;
     for len in 0..=MAX_OPTION {
         // What a client subnet of that length could be: the oracle knows which are.
-        let data: Vec<u8> = [0, 1, (8 * len.saturating_sub(4)) as u8, 0].into_iter().chain(1..).take(len).collect();
+        let data: Vec<u8> =
+            [0, 1, (8 * len.saturating_sub(4)) as u8, 0].into_iter().chain(1..).take(len).collect();
         bytes.truncate(options_at);
         bytes.extend([(len as u16 + 4).to_be_bytes(), [0; 2], (len as u16).to_be_bytes()].concat());
         bytes.extend(&data);
@@ -99,7 +100,8 @@ fn every_source_and_scope_length_of_a_client_subnet_is_judged_as_the_rfc_says() 
             for len in [usize::from(source).div_ceil(8), usize::from(source / 8), 0, 33] {
                 for scope in [0, 1, 24, 255] {
                     let data = [vec![0, family, source, scope], vec![0; len]].concat();
-                    let rcode = asker.ask(&options::query_with("www.gslb.example.com", options::SUBNET, &data));
+                    let rcode =
+                        asker.ask(&options::query_with("www.gslb.example.com", options::SUBNET, &data));
                     let is_sound = packet::legal::is_subnet(&data);
                     assert_eq!(rcode, if is_sound { NOERROR } else { FORMERR }, "{data:?}");
                 }

@@ -13,8 +13,26 @@ const PAYLOADS: [u16; 6] = [0, 511, 512, 1232, 4096, 65_535];
 
 /// Names of every kind in the small world.
 const NAMES: [&str; 20] = [
-    "www", "v4", "cdn", "down", "many", "static", "alias", "to-www", "to-cdn", "to-cut", "to-outside", "loop1", "c0",
-    "x.wild", "x.wildalias", "b.ent", "x.y.sub", "x.big", "www.moved", "giant",
+    "www",
+    "v4",
+    "cdn",
+    "down",
+    "many",
+    "static",
+    "alias",
+    "to-www",
+    "to-cdn",
+    "to-cut",
+    "to-outside",
+    "loop1",
+    "c0",
+    "x.wild",
+    "x.wildalias",
+    "b.ent",
+    "x.y.sub",
+    "x.big",
+    "www.moved",
+    "giant",
 ];
 
 /// Marsaglia's xorshift64: the same queries in every run.

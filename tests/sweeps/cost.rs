@@ -45,7 +45,8 @@ fn unpainted() -> usize {
     let bottom = top - PAINTED + 4096; // this frame lies where the painter's lay, give or take
     // SAFETY: the thread's stack reaches far below `bottom` and was written by `paint` a moment ago; nobody else uses
     // it, and what is read there is only compared.
-    let painted = |at: usize| unsafe { std::ptr::with_exposed_provenance::<u64>(at).read_volatile() } == PAINT;
+    let painted =
+        |at: usize| unsafe { std::ptr::with_exposed_provenance::<u64>(at).read_volatile() } == PAINT;
     let lowest = (bottom..top).step_by(8).find(|&at| !painted(at)).unwrap_or(top);
     top - lowest
 }
@@ -133,7 +134,11 @@ fn no_packet_costs_more_than_50_times_the_instructions_of_the_median() {
     let (most, dearest) = by_cost.last_key_value().unwrap();
     let start = &dearest[..dearest.len().min(400)];
     println!("median {median}, most {most} instructions, of {} bytes", dearest.len());
-    assert!(*most <= MAX_RATIO * median, "{most}, the median being {median}: {} bytes, {start:02x?}", dearest.len());
+    assert!(
+        *most <= MAX_RATIO * median,
+        "{most}, the median being {median}: {} bytes, {start:02x?}",
+        dearest.len()
+    );
 }
 
 /// The total of each dump, in order; what comes after the last packet is no packet's.

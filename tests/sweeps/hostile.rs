@@ -111,7 +111,9 @@ fn records() -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     for owner in [vec![0], pointer, deepest, to_pointer] {
         for section in 1..4 {
-            for (room, rtype) in [(512, 1), (4096, 1), (MAX_TCP_SIZE, 1), (MAX_TCP_SIZE, 41), (MAX_TCP_SIZE, 250)] {
+            for (room, rtype) in
+                [(512, 1), (4096, 1), (MAX_TCP_SIZE, 1), (MAX_TCP_SIZE, 41), (MAX_TCP_SIZE, 250)]
+            {
                 packets.push(filled_with_records(&owner, section, room, rtype));
             }
         }

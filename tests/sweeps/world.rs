@@ -17,11 +17,11 @@ pub(crate) const BADVERS: u16 = 16;
 
 /// One name of each kind, with the rcode of its answers.
 pub(crate) const KINDS: [(&str, u16); 6] = [
-    ("www.gslb.example.com", NOERROR),     // a service
-    ("static.gslb.example.com", NOERROR),  // static data
-    ("x.wild.gslb.example.com", NOERROR),  // a wildcard
+    ("www.gslb.example.com", NOERROR),    // a service
+    ("static.gslb.example.com", NOERROR), // static data
+    ("x.wild.gslb.example.com", NOERROR), // a wildcard
     ("nothing.gslb.example.com", NXDOMAIN),
-    ("www.example.org", REFUSED),          // outside every zone
+    ("www.example.org", REFUSED),           // outside every zone
     ("host.sub.gslb.example.com", NOERROR), // delegated
 ];
 
