@@ -48,10 +48,9 @@ pub(crate) fn view() -> View {
     packet::view_of(zones, AnswerTable::new(services.map(|name| Arc::new(packet::answers(name, 0))).to_vec()))
 }
 
-/// What the fuzzer kept, what is made to be dear, random combinations for the rest. The same in every run.
+/// What is suspected to be dear, then random combinations. The same in every run.
 pub(crate) fn packets() -> Vec<Vec<u8>> {
-    let mut packets = corpus("packet");
-    packets.extend(dear());
+    let mut packets = dear();
     let mut random = Random::new(5_000);
     while packets.len() < PACKETS {
         packets.push(combinations::query(&mut random));
@@ -59,9 +58,10 @@ pub(crate) fn packets() -> Vec<Vec<u8>> {
     packets
 }
 
-/// Packets that are made to be dear.
+/// What the fuzzer kept, and packets that are made to be dear.
 pub(crate) fn dear() -> Vec<Vec<u8>> {
-    let mut packets = names();
+    let mut packets = corpus("packet");
+    packets.extend(names());
     packets.extend(records());
     packets.extend(options());
     packets.extend(questions());
