@@ -29,6 +29,12 @@ fn answers(criterion: &mut Criterion) {
         ("nxdomain", packet::query("nothing.gslb.example.com", 1, None), Transport::Udp),
         ("wildcard", packet::query("x.y.wild.gslb.example.com", 1, None), Transport::Udp),
         ("alias_to_service", packet::query("to-www.gslb.example.com", 1, Some(subnet)), Transport::Udp),
+        ("cookie_client_only", packet::query_with("www.gslb.example.com", 1, 10, &[7; 8]), Transport::Udp),
+        (
+            "cookie_valid",
+            packet::query_with("www.gslb.example.com", 1, 10, &packet::cookie()),
+            Transport::Udp,
+        ),
         ("referral", packet::query("x.big.gslb.example.com", 1, Some(subnet)), Transport::Udp),
         ("tcp", packet::query("www.gslb.example.com", 1, Some(subnet)), Transport::Tcp),
     ];
@@ -40,7 +46,8 @@ fn answers(criterion: &mut Criterion) {
     for (name, bytes, transport) in &cases {
         group.bench_function(*name, |bencher| {
             bencher.iter(|| {
-                let query = Query { bytes, peer: packet::peer(), transport: *transport, now: Mono(0) };
+                let query =
+                    Query { bytes, peer: packet::peer(), transport: *transport, now: Mono(0), wall_s: 0 };
                 respond(&view, &mut worker, black_box(query), &mut out)
             });
         });
@@ -129,7 +136,7 @@ fn answer_and_tell(tap: &mut dnstap::Tap, count: u64) -> Duration {
         if number % 32 == 0 {
             time = clock.wall();
         }
-        let query = Query { bytes: &bytes, peer: packet::peer(), transport, now: Mono(0) };
+        let query = Query { bytes: &bytes, peer: packet::peer(), transport, now: Mono(0), wall_s: 0 };
         let len = respond(&view, &mut worker, black_box(query), &mut out);
         let answer = out.get(..len).unwrap_or_default();
         tap.record(&Exchange { transport, peer, local, port: 53, time, query: &bytes, answer });

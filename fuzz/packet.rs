@@ -9,6 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use waypost::dns::answer::{AnswerTable, HomeReply, Records, ServiceAnswers, Slot, TtlRule};
+use waypost::dns::cookie::{Cookies, SECRET_LEN, Secret, Secrets};
 use waypost::dns::zone::{BoundService, ZoneFile, Zones};
 use waypost::dns::{MAX_TCP_SIZE, Query, Settings, Transport, View, Worker, respond};
 use waypost::health::Mono;
@@ -34,7 +35,7 @@ pub(crate) fn ask(
     transport: Transport,
     out: &mut [u8],
 ) -> usize {
-    respond(view, worker, Query { bytes: packet, peer: peer(), transport, now: Mono(0) }, out)
+    respond(view, worker, Query { bytes: packet, peer: peer(), transport, now: Mono(0), wall_s: 0 }, out)
 }
 
 /// Who asks.
@@ -73,11 +74,15 @@ pub(crate) fn view_of(zones: Zones, answers: AnswerTable) -> View {
         settings: Arc::new(Settings {
             max_udp_size: legal::MAX_UDP_SIZE,
             nsid: b"ns1".to_vec(),
-            ecs: true,
-            tcp_idle_100ms: 100,
-            rate_limit: None,
+            cookies: Some(Cookies { secrets: secrets(), unverified_udp: 1232 }),
+            ..Settings::default()
         }),
     }
+}
+
+/// Two secrets that everybody knows.
+fn secrets() -> Secrets {
+    Secrets { first: Secret::new([1; SECRET_LEN]), second: Some(Secret::new([2; SECRET_LEN])) }
 }
 
 /// What a service of that name answers to the users of both regions.
@@ -115,6 +120,20 @@ pub(crate) fn query(name: &str, qtype: u16, subnet: Option<&[u8]>) -> Vec<u8> {
         bytes.extend_from_slice(subnet);
     }
     bytes
+}
+
+/// A query with one option that has this code and data.
+pub(crate) fn query_with(name: &str, qtype: u16, code: u8, data: &[u8]) -> Vec<u8> {
+    let mut bytes = query(name, qtype, Some(data));
+    let code_at = bytes.len() - data.len() - 3;
+    bytes[code_at] = code;
+    bytes
+}
+
+/// A cookie that is valid for [`peer`] at the wall clock's second 0.
+pub(crate) fn cookie() -> Vec<u8> {
+    let client = [7; 8];
+    [&client[..], &secrets().make(client, peer(), 0)].concat()
 }
 
 /// A name in wire form.

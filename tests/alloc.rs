@@ -69,6 +69,8 @@ fn mixed_queries() -> Vec<Vec<u8>> {
             queries.push(packet::query(&name, qtype, None));
             queries.push(packet::query(&name, qtype, Some(&subnet)));
             queries.push(packet::query(&name, qtype, Some(&subnet[..5]))); // malformed
+            queries.push(packet::query_with(&name, qtype, 10, &packet::cookie()));
+            queries.push(packet::query_with(&name, qtype, 10, &[7; 8]));
         }
     }
     queries
@@ -109,7 +111,7 @@ fn ten_thousand_mixed_answers_allocate_and_free_nothing_while_snapshots_are_swap
             last = serial;
             for (number, bytes) in queries.iter().enumerate() {
                 let transport = [Transport::Udp, Transport::Tcp][number % 2];
-                let query = Query { bytes, peer: packet::peer(), transport, now: Mono(0) };
+                let query = Query { bytes, peer: packet::peer(), transport, now: Mono(0), wall_s: 0 };
                 noted += watch(|| {
                     live.refresh();
                     live.respond(query, &mut out);

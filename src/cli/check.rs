@@ -9,7 +9,8 @@ use super::table::Table;
 use super::{Context, Exit, Failure, Said, json_line, offline, read_text, status};
 use crate::config::admin::AdminFile;
 use crate::config::{Config, Diagnostic};
-use crate::control::load::{self, LoadErrors, Loaded};
+use crate::control::cookie_key::Access;
+use crate::control::load::{self, LoadErrors, LoadOptions, Loaded};
 use crate::control::{Clock, Now};
 
 /// What there is, when nothing is wrong.
@@ -67,7 +68,8 @@ fn summary(context: &Context, now: Now) -> Result<Result<Summary, LoadErrors>, F
         Err(errors) => return Ok(Err(errors)),
     };
     let orders = offline::orders_in(&config.admin_file, &config, now);
-    Ok(match (load::load_named(config, offline::options(now)), orders) {
+    let options = LoadOptions { cookie_key: Access::Checked, ..offline::options(now) };
+    Ok(match (load::load_named(config, options), orders) {
         (Ok(loaded), Ok(orders)) => Ok(summed_up(&loaded, orders.as_ref())),
         (Err(errors), Ok(_)) | (Ok(_), Err(errors)) => Err(errors),
         (Err(mut errors), Err(more)) => {

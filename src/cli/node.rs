@@ -24,6 +24,7 @@ use super::pressure::watch_limits;
 use super::probing::Probing;
 use crate::config::{self, Config};
 use crate::control::admin_source::{AdminSource, LOOK_EVERY};
+use crate::control::cookie_key::Access;
 use crate::control::desk::{Desk, Handle};
 use crate::control::files;
 use crate::control::load::{LoadErrors, LoadOptions, Loaded, load_named, parse};
@@ -154,7 +155,14 @@ impl Node {
             .map_err(|error| StartError::BindAdmin(config.admin.listen, error))?;
         let state_dir = claim(&config.state_dir)?;
         sweep(&config.state_dir);
-        let options = LoadOptions { generation: 1, now, in_use: None, accept_geo: false, stand_in: true };
+        let options = LoadOptions {
+            generation: 1,
+            now,
+            in_use: None,
+            accept_geo: false,
+            stand_in: true,
+            cookie_key: Access::Kept(None),
+        };
         let loading = spawn_blocking(move || load_named(config, options));
         let loaded = loading.await.map_err(io::Error::other).map_err(StartError::Machine)?;
         let loaded = loaded.map_err(StartError::Config)?;

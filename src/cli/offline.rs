@@ -9,6 +9,7 @@ use super::{Context, Exit, Failure, read_text};
 use crate::config::Config;
 use crate::config::admin::AdminFile;
 use crate::control::admin_source::ACCEPTED;
+use crate::control::cookie_key::Access;
 use crate::control::desk::Desk;
 use crate::control::journal::rfc3339;
 use crate::control::load::{self, LoadErrors, LoadOptions, Loaded};
@@ -27,7 +28,14 @@ pub(super) struct Offline {
 
 /// A load that writes nothing and lets nothing stand in.
 pub(super) fn options(now: Now) -> LoadOptions<'static> {
-    LoadOptions { generation: 1, now, in_use: None, accept_geo: false, stand_in: false }
+    LoadOptions {
+        generation: 1,
+        now,
+        in_use: None,
+        accept_geo: false,
+        stand_in: false,
+        cookie_key: Access::Untouched,
+    }
 }
 
 /// Reads everything.

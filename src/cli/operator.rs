@@ -23,6 +23,7 @@ use crate::control::operate::{Done, Ground, Order, Prepared, Refusal, RefusalKin
 use crate::control::preview::preview;
 use crate::control::status::StatusParts;
 use crate::control::{Clock, Now};
+use crate::dns::cookie::Secrets;
 use crate::probe::{CheckSpec, Runner};
 use crate::region::geo::GeoTable;
 use crate::serve::admin::{Answer, Operate, ProbeRun};
@@ -51,6 +52,8 @@ struct Inner {
     generation: u64,
     admin: AdminSource,
     geo: Option<InUse>,
+    /// What cookies are made with; should the file become unreadable, they stay.
+    cookie_secrets: Option<Secrets>,
     geo_seen: Option<geo_source::FileState>,
     geo_settled: Option<geo_source::FileState>,
 }
@@ -77,6 +80,7 @@ impl Operator {
             generation: loaded.generation,
             admin,
             geo,
+            cookie_secrets: cookie_secrets(loaded),
             geo_seen: None,
             geo_settled,
         };
@@ -298,6 +302,10 @@ fn write_order(
 
 fn geo_in_use(loaded: &Loaded) -> Option<InUse> {
     loaded.dns.as_ref().map(|dns| Arc::clone(&dns.geo)).zip(loaded.geo.clone())
+}
+
+fn cookie_secrets(loaded: &Loaded) -> Option<Secrets> {
+    loaded.dns.as_ref()?.settings.cookies.map(|cookies| cookies.secrets)
 }
 
 fn lines(warnings: &[Diagnostic]) -> Vec<String> {

@@ -14,6 +14,11 @@ pub struct Now {
 }
 
 impl Now {
+    /// Seconds since 1970 modulo 2^32, as cookies have them (RFC 9018 4.3).
+    pub const fn wall_s(self) -> u32 {
+        self.wall_ms.div_euclid(1000) as u32
+    }
+
     /// The monotonic moment at which the wall clock will show `wall_ms`; now, when it has passed.
     pub fn mono_at(self, wall_ms: i64) -> Mono {
         Mono(self.mono.0.saturating_add_signed(wall_ms.saturating_sub(self.wall_ms).max(0)))

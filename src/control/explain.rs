@@ -276,7 +276,7 @@ fn ask(view: &View, wire: &[u8], question: &Question, now: Now) -> reply::Reply 
     };
     let peer = question.client.address();
     let bytes = reply::query(wire, question.rtype, subnet);
-    let query = Query { bytes: &bytes, peer, transport: Transport::Tcp, now: now.mono };
+    let query = Query { bytes: &bytes, peer, transport: Transport::Tcp, now: now.mono, wall_s: now.wall_s() };
     let mut out = vec![0; 65_535];
     let length = respond(view, &mut Worker::uncounted(), query, &mut out);
     reply::read(out.get(..length).unwrap_or_default())

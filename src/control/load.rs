@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::clock::Now;
+use super::cookie_key::{self, Access, Key, Malformed};
 use super::files;
 use super::geo_source::{self, FileState, GeoRefusal};
 use super::journal::rfc3339;
@@ -17,9 +18,10 @@ use super::status::Warning;
 use super::zone_files::ZoneFolder;
 use crate::config::admin::AdminFile;
 use crate::config::{Answers, Config, Diagnostic};
-use crate::dns::Settings;
+use crate::dns::cookie::{Cookies, Secrets};
 use crate::dns::limit::Rule;
 use crate::dns::zone::{BoundService, Notice, Zones};
+use crate::dns::{Chaos, Settings};
 use crate::health::Damping;
 use crate::region::enumerate::enumerate;
 use crate::region::geo::GeoTable;
@@ -98,6 +100,8 @@ pub struct LoadOptions<'o> {
     /// Whether the compiled table in `state_dir` may stand in for a geo file that can't be used: at start only, since
     /// later the table in use does.
     pub stand_in: bool,
+    /// What to do about the file of the cookies' secrets.
+    pub cookie_key: Access,
 }
 
 /// Reads and checks the configuration at `path` with everything that it names.
@@ -147,6 +151,11 @@ pub fn load_named(config: Config, options: LoadOptions<'_>) -> Result<Loaded, Lo
             None
         }
     };
+    let key = cookie_secrets(&config, options);
+    let key = key.unwrap_or_else(|malformed| {
+        errors.push(malformed.to_string());
+        Key::default()
+    });
     let decisions_checked = match enumerate(&config.regions) {
         Ok(count) => count,
         Err(violation) => {
@@ -158,10 +167,11 @@ pub fn load_named(config: Config, options: LoadOptions<'_>) -> Result<Loaded, Lo
     if !errors.is_empty() {
         return Err(LoadErrors { text: errors.join("\n"), lines: errors, first_line: 0 });
     }
+    warnings.extend(key.warning.map(|text| warning("cookie_key", text, options.now)));
     warnings.extend(geo.iter().flat_map(|geo| geo.warnings.iter().cloned()));
 
     let plan = Plan::of(&config);
-    let settings = config.dns.as_ref().map(|dns| Arc::new(settings(dns)));
+    let settings = config.dns.as_ref().map(|dns| Arc::new(settings(dns, key.secrets)));
     let dns = match (zones, &geo, settings) {
         (Some(zones), Some(geo), Some(settings)) => {
             Some(DnsParts { zones, geo: Arc::clone(&geo.table), settings })
@@ -198,18 +208,27 @@ pub fn damping(config: &Config, plan: &Plan) -> Vec<Damping> {
 }
 
 /// What answering needs of the configuration.
-pub fn settings(dns: &crate::config::Dns) -> Settings {
+pub fn settings(dns: &crate::config::Dns, secrets: Option<Secrets>) -> Settings {
+    let unverified_udp = dns.cookies.unverified_udp;
     let idle_100ms = u16::try_from(dns.tcp.idle.as_millis() / 100).unwrap_or(u16::MAX);
     Settings {
         max_udp_size: dns.max_udp_size,
         nsid: dns.nsid.clone().into_bytes(),
         ecs: dns.ecs,
         tcp_idle_100ms: idle_100ms,
+        cookies: secrets.map(|secrets| Cookies { secrets, unverified_udp }),
+        chaos: Chaos { id: dns.chaos.id.clone().into(), version: dns.chaos.version.clone().into() },
         rate_limit: dns
             .rate_limit
             .as_ref()
             .map(|limit| Rule::new(limit.per_second, limit.burst, limit.dry_run, &limit.exempt)),
     }
+}
+
+/// What cookies are made with, where they are wanted.
+fn cookie_secrets(config: &Config, options: LoadOptions<'_>) -> Result<Key, Malformed> {
+    let wanted = config.dns.as_ref().is_some_and(|dns| dns.cookies.enabled);
+    cookie_key::open(&config.state_dir, if wanted { options.cookie_key } else { Access::Untouched })
 }
 
 /// Reads every `*.zone` of a folder and binds the services.

@@ -3,6 +3,7 @@
 
 pub mod admin_source;
 pub mod clock;
+pub mod cookie_key;
 pub mod derive;
 pub mod desk;
 pub mod explain;

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -346,6 +346,15 @@ pub fn append_audit(state_dir: &Path, line: &AuditLine) -> io::Result<()> {
 /// Writes a file so that a reader sees the old one or the new one, never half: under a temporary name, synced, renamed.
 /// A link keeps leading where it leads, and a file keeps who may read it.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, bytes, None)
+}
+
+/// The same, for what only this user may read.
+pub fn write_secret_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, bytes, Some(Permissions::from_mode(0o600)))
+}
+
+fn replace(path: &Path, bytes: &[u8], new: Option<Permissions>) -> io::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let path = target.as_path();
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -355,7 +364,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
         // A link may lead to a device, which must not be replaced.
         return Err(io::Error::other(format!("{} is no regular file", path.display())));
     }
-    let permissions = there.map(|metadata| metadata.permissions());
+    let permissions = there.map(|metadata| metadata.permissions()).or(new);
     let result = write_synced(&temporary, bytes, permissions).and_then(|()| fs::rename(&temporary, path));
     if result.is_err() {
         let _ = fs::remove_file(&temporary);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::answer::Slot;
+use super::cookie::Standing;
 use super::wire::{Question, Rcode, Silence};
 use super::{Query, Transport, limit};
 use crate::region::geo::By;
@@ -93,18 +94,21 @@ query_types! {
 pub enum Limited {
     /// Sent without content, truncated.
     Slip,
+    /// Sent without content to a client that knows cookies, with a good one.
+    BadCookie,
     /// Sent as it was, because limits are only tried out.
     DryRun,
 }
 
 impl Limited {
     /// Every one.
-    pub const ALL: [Self; 2] = [Self::Slip, Self::DryRun];
+    pub const ALL: [Self; 3] = [Self::Slip, Self::BadCookie, Self::DryRun];
 
     /// The word that people and scripts see.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Slip => "slip",
+            Self::BadCookie => "badcookie",
             Self::DryRun => "dry_run",
         }
     }
@@ -117,6 +121,7 @@ pub struct Counters {
     queries: [[Row<{ QueryType::ALL.len() }>; 2]; 2],
     responses: [Row<{ Rcode::ALL.len() }>; 2],
     silences: Row<2>,
+    cookies: Row<{ Standing::ALL.len() }>,
     limited: Row<{ Limited::ALL.len() }>,
     lookups: Row<{ By::ALL.len() }>,
     durations: Row<{ DURATION_BOUNDS_NS.len() + 1 }>,
@@ -136,6 +141,7 @@ impl Counters {
             queries: Default::default(),
             responses: Default::default(),
             silences: Default::default(),
+            cookies: Default::default(),
             limited: Default::default(),
             lookups: Default::default(),
             durations: Default::default(),
@@ -157,6 +163,11 @@ impl Counters {
     /// Messages that got no answer, for that reason.
     pub fn silences(&self, silence: Silence) -> u64 {
         read(&self.silences[silence as usize])
+    }
+
+    /// Well-formed cookies that came, by what they say.
+    pub fn cookies(&self, standing: Standing) -> u64 {
+        read(&self.cookies[standing as usize])
     }
 
     /// Answers that the rate limit did this to.
@@ -195,6 +206,10 @@ impl Counters {
 
     pub(super) fn count_silence(&self, silence: Silence) {
         add(&self.silences[silence as usize], 1);
+    }
+
+    pub(super) fn count_cookie(&self, standing: Standing) {
+        add(&self.cookies[standing as usize], 1);
     }
 
     pub(super) fn count_limited(&self, limited: Limited) {

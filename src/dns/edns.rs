@@ -1,10 +1,12 @@
-//! EDNS (RFC 6891) and the options that are answered: client subnet (RFC 7871), NSID (RFC 5001), keepalive (RFC 7828).
+//! EDNS (RFC 6891) and the options that are answered: client subnet (RFC 7871), NSID (RFC 5001), cookie (RFC 7873),
+//! keepalive (RFC 7828). An answer may say more about its error (RFC 8914).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use super::cookie::{Cookie, FULL_LEN};
 use super::reply::{Full, Reply, Section};
 use super::wire::{Fault, Rcode};
-use super::{Settings, Transport};
+use super::{Query, Settings, Transport};
 use crate::region::geo::Subnet;
 
 /// Largest UDP answer to a query without EDNS, and the least that any client takes, in bytes (RFC 6891 6.2.3).
@@ -21,7 +23,9 @@ pub const MAX_OPTIONS: usize = 64;
 /// Option codes (IANA, "DNS EDNS0 Option Codes").
 const NSID: u16 = 3;
 const CLIENT_SUBNET: u16 = 8;
+const COOKIE: u16 = 10;
 const TCP_KEEPALIVE: u16 = 11;
+const EXTENDED_ERROR: u16 = 15;
 
 /// Length of an OPT record without options.
 const OPT_LEN: usize = 11;
@@ -38,7 +42,8 @@ pub struct Edns<'a> {
     dnssec_ok: bool,
     subnet: Option<ClientSubnet<'a>>,
     nsid: bool,
-    keepalive: bool,
+    cookie: Option<&'a [u8]>,
+    keepalive: Option<&'a [u8]>,
 }
 
 impl<'a> Edns<'a> {
@@ -49,7 +54,8 @@ impl<'a> Edns<'a> {
             dnssec_ok: ttl & DNSSEC_OK != 0,
             subnet: None,
             nsid: false,
-            keepalive: false,
+            cookie: None,
+            keepalive: None,
         }
     }
 
@@ -66,10 +72,11 @@ impl<'a> Edns<'a> {
             let len = usize::from(u16::from_be_bytes([l0, l1]));
             let (option, rest) = rest.split_at_checked(len).ok_or(Fault::Opt)?;
             match u16::from_be_bytes([c0, c1]) {
-                // Of several subnets the first counts.
+                // Of several options the first counts: RFC 7873 5.2 says so for cookies.
                 CLIENT_SUBNET if self.subnet.is_none() => self.subnet = Some(ClientSubnet::parse(option)?),
-                NSID => self.nsid = true,
-                TCP_KEEPALIVE => self.keepalive = true,
+                NSID => self.nsid = true, // whatever it holds (RFC 5001 2.1)
+                COOKIE if self.cookie.is_none() => self.cookie = Some(option),
+                TCP_KEEPALIVE if self.keepalive.is_none() => self.keepalive = Some(option),
                 _ => {}
             }
             data = rest;
@@ -87,13 +94,37 @@ impl<'a> Edns<'a> {
         (option.source > 0).then_some(Subnet { addr: option.addr, source: option.source })
     }
 
+    /// Reads what depends on how the query came: its cookie, if cookies are on, and over TCP its keepalive, which is
+    /// ignored over UDP (RFC 7828 3.2.1).
+    pub(super) fn read_session(
+        &self,
+        settings: &Settings,
+        query: &Query<'_>,
+    ) -> Result<Option<Cookie>, Fault> {
+        if query.transport == Transport::Tcp && self.keepalive.is_some_and(|data| !data.is_empty()) {
+            return Err(Fault::Keepalive);
+        }
+        let (Some(option), Some(cookies)) = (self.cookie, &settings.cookies) else { return Ok(None) };
+        cookies.secrets.answer(option, query.peer, query.wall_s).map(Some)
+    }
+
     /// Largest answer over UDP, in bytes.
-    pub(super) fn udp_size(&self, settings: &Settings) -> u16 {
-        self.payload.min(settings.max_udp_size).max(MIN_UDP_SIZE)
+    pub(super) fn udp_size(&self, settings: &Settings, cookie: Option<&Cookie>) -> u16 {
+        let size = self.payload.min(settings.max_udp_size);
+        let size = match &settings.cookies {
+            Some(cookies) if !cookie.is_some_and(Cookie::is_verified) => size.min(cookies.unverified_udp),
+            _ => size,
+        };
+        size.max(MIN_UDP_SIZE)
     }
 
     /// What the answer's OPT record will say.
-    pub(super) fn answer<'s>(&self, settings: &'s Settings, transport: Transport) -> OptAnswer<'s>
+    pub(super) fn answer<'s>(
+        &self,
+        settings: &'s Settings,
+        transport: Transport,
+        cookie: Option<&'s Cookie>,
+    ) -> OptAnswer<'s>
     where
         'a: 's,
     {
@@ -103,7 +134,11 @@ impl<'a> Edns<'a> {
             dnssec_ok: self.dnssec_ok,
             subnet: self.subnet.map(|subnet| subnet.raw),
             nsid: if self.nsid { nsid } else { &[] },
-            keepalive: (self.keepalive && transport == Transport::Tcp).then_some(settings.tcp_idle_100ms),
+            cookie: cookie.map(|cookie| &cookie.full),
+            keepalive: self
+                .keepalive
+                .filter(|_| transport == Transport::Tcp)
+                .map(|_| settings.tcp_idle_100ms),
         }
     }
 }
@@ -115,6 +150,7 @@ pub(super) struct OptAnswer<'a> {
     dnssec_ok: bool,
     subnet: Option<&'a [u8]>,
     nsid: &'a [u8],
+    cookie: Option<&'a [u8; FULL_LEN]>,
     keepalive: Option<u16>,
 }
 
@@ -127,13 +163,14 @@ impl OptAnswer<'_> {
     fn options_len(&self) -> usize {
         let subnet = self.subnet.map_or(0, |subnet| OPTION_HEAD_LEN + subnet.len());
         let nsid = if self.nsid.is_empty() { 0 } else { OPTION_HEAD_LEN + self.nsid.len() };
+        let cookie = self.cookie.map_or(0, |cookie| OPTION_HEAD_LEN + cookie.len());
         let keepalive = self.keepalive.map_or(0, |_| OPTION_HEAD_LEN + 2);
-        subnet + nsid + keepalive
+        subnet + nsid + cookie + keepalive
     }
 
     /// Leaves out what answers an option: for faults that make the options meaningless.
     pub(super) const fn without_options(self) -> Self {
-        Self { subnet: None, nsid: &[], keepalive: None, ..self }
+        Self { subnet: None, nsid: &[], cookie: None, keepalive: None, ..self }
     }
 
     /// Leaves out what would make the answer longer than the query.
@@ -141,10 +178,15 @@ impl OptAnswer<'_> {
         Self { nsid: &[], ..self }
     }
 
-    /// Writes the record; `scope` goes into the subnet option (RFC 7871 7.2.1).
+    /// Writes the record; `scope` goes into the subnet option (RFC 7871 7.2.1). The answer's extended error, for which
+    /// no room is kept, comes along if there is some.
     pub(super) fn write(&self, reply: &mut Reply<'_>, rcode: Rcode, scope: u8) -> Result<(), Full> {
         let [s0, s1] = self.udp_size.to_be_bytes();
-        let [l0, l1] = (self.options_len() as u16).to_be_bytes(); // bounded by MAX_NSID_LEN and a subnet's 20
+        let options_len = self.options_len();
+        let extended = reply.extended.map(|extended| (extended, OPTION_HEAD_LEN + 2 + extended.text().len()));
+        let extended = extended.filter(|(_, len)| OPT_LEN + options_len + len <= reply.room());
+        let options_len = options_len + extended.map_or(0, |(_, len)| len);
+        let [l0, l1] = (options_len as u16).to_be_bytes(); // bounded by MAX_NSID_LEN; the others are short
         let upper_rcode = (rcode.code() >> 4) as u8;
         reply.put(&[0, 0, 41, s0, s1, upper_rcode, 0, u8::from(self.dnssec_ok) << 7, 0, l0, l1])?;
         if let Some(&[f0, f1, source, _, ref address @ ..]) = self.subnet {
@@ -156,9 +198,18 @@ impl OptAnswer<'_> {
             put_option_head(reply, NSID, self.nsid.len())?;
             reply.put(self.nsid)?;
         }
+        if let Some(cookie) = self.cookie {
+            put_option_head(reply, COOKIE, cookie.len())?;
+            reply.put(cookie)?;
+        }
         if let Some(idle) = self.keepalive {
             put_option_head(reply, TCP_KEEPALIVE, 2)?;
             reply.put(&idle.to_be_bytes())?;
+        }
+        if let Some((extended, len)) = extended {
+            put_option_head(reply, EXTENDED_ERROR, len - OPTION_HEAD_LEN)?;
+            reply.put(&extended.info_code().to_be_bytes())?;
+            reply.put(extended.text())?;
         }
         reply.count(Section::Additional, 1);
         Ok(())

@@ -4,8 +4,10 @@
 //! stands uncompressed, to point to. Every suffix of it (a zone's apex, a cut) then has a pointer for free.
 
 use super::answer::{RECORD_HEAD_LEN, ServiceIndex, TYPE_CNAME};
+use super::chaos;
 use super::counters::Worker;
 use super::edns::Edns;
+use super::extended::ExtendedError;
 use super::referral;
 use super::reply::{Full, MAX_POINTER, Reply, Section, pointer};
 use super::wire::{HEADER_LEN, Name, Question, Rcode};
@@ -54,13 +56,16 @@ impl<'v> Lookup<'v, '_, '_, '_> {
     /// Answers the question.
     pub(super) fn answer(&mut self, question: &Question<'_>) {
         let is_transfer = matches!(self.qtype, TYPE_AXFR | TYPE_IXFR);
-        if question.qclass != CLASS_IN || is_transfer {
-            self.reply.rcode = Rcode::Refused;
-            return;
-        }
-        if self.follow(question.name).is_err() {
+        let result = match question.qclass {
+            _ if is_transfer => return self.reply.fail(Rcode::Refused, Some(ExtendedError::Prohibited)),
+            CLASS_IN => self.follow(question.name),
+            chaos::CLASS => chaos::answer(self.reply, &self.view.settings.chaos, question),
+            _ => return self.reply.fail(Rcode::Refused, Some(ExtendedError::NotAuthoritative)),
+        };
+        if result.is_err() {
             self.reply.truncate();
             self.reply.rcode = Rcode::NoError;
+            self.reply.extended = None;
             self.scope = 0; // what is left depends on no place
         }
     }
@@ -99,7 +104,7 @@ impl<'v> Lookup<'v, '_, '_, '_> {
             Found::Outside => {
                 // At the end of a chain of ours the resolver goes on by itself; a question is none of our business.
                 if at == HEADER_LEN {
-                    self.reply.rcode = Rcode::Refused;
+                    self.reply.fail(Rcode::Refused, Some(ExtendedError::NotAuthoritative));
                 }
                 Ok(Step::Done)
             }
@@ -167,7 +172,8 @@ impl<'v> Lookup<'v, '_, '_, '_> {
         self.worker.counters().count_decision(answer.slot, located.by);
         self.scope = if subnet.is_some() { located.scope } else { 0 };
         if answer.is_failure() {
-            return Ok(Some(self.fail()));
+            self.reply.fail(Rcode::ServFail, Some(ExtendedError::NoRegionAble));
+            return Ok(Some(Step::Done));
         }
         let Some(encoded) = answer.encoded(self.qtype) else {
             self.scope = 0;
@@ -177,9 +183,9 @@ impl<'v> Lookup<'v, '_, '_, '_> {
         Ok(Some(Step::Done))
     }
 
+    /// For what can't be: a fault of ours, about which there is nothing to say.
     fn fail(&mut self) -> Step {
-        self.reply.rcode = Rcode::ServFail;
-        self.reply.authoritative = false;
+        self.reply.fail(Rcode::ServFail, None);
         Step::Done
     }
 

@@ -9,9 +9,12 @@
 //! ([`answer`]); a query copies one, turned by its id.
 
 pub mod answer;
+mod chaos;
 pub mod chunked;
+pub mod cookie;
 pub mod counters;
 pub mod edns;
+mod extended;
 pub mod limit;
 pub mod lookup;
 mod referral;
@@ -24,12 +27,14 @@ pub mod zone;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use self::cookie::Cookie;
 use self::lookup::Lookup;
 use self::reply::Reply;
 use self::wire::{Fault, Header, Message, Name, Question};
 use crate::health::Mono;
 use crate::region::geo::GeoTable;
 
+pub use self::cookie::Cookies;
 use self::counters::Limited;
 pub use self::counters::{Counters, Worker};
 
@@ -60,8 +65,36 @@ pub struct Settings {
     pub ecs: bool,
     /// How long a silent TCP connection is kept, in units of 100 ms, for clients that ask (RFC 7828).
     pub tcp_idle_100ms: u16,
+    /// Cookies; absent: the option is one that nobody knows here.
+    pub cookies: Option<Cookies>,
+    /// What CHAOS questions are answered.
+    pub chaos: Chaos,
     /// How many full answers over UDP one source gets; absent: all.
     pub rate_limit: Option<limit::Rule>,
+}
+
+impl Default for Settings {
+    /// What holds where the operator says nothing, without cookies, which need a secret.
+    fn default() -> Self {
+        Self {
+            max_udp_size: 1232,
+            nsid: Vec::new(),
+            ecs: true,
+            tcp_idle_100ms: 100,
+            cookies: None,
+            chaos: Chaos::default(),
+            rate_limit: None,
+        }
+    }
+}
+
+/// What the server says about itself (RFC 4892); texts of at most 255 bytes, an empty one is refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chaos {
+    /// For `id.server` and `hostname.bind`.
+    pub id: Vec<u8>,
+    /// For `version.server` and `version.bind`.
+    pub version: Vec<u8>,
 }
 
 /// How a query came.
@@ -83,6 +116,8 @@ pub struct Query<'a> {
     pub transport: Transport,
     /// When.
     pub now: Mono,
+    /// When by the wall clock, for cookies: seconds since 1970 modulo 2^32.
+    pub wall_s: u32,
 }
 
 /// Answers one query into `out` and returns the answer's length; zero means silence (and, over TCP, the end of the
@@ -113,33 +148,52 @@ fn answer(
     message: &Message<'_>,
     out: &mut [u8],
 ) -> Option<usize> {
-    let limited = is_limited(view, worker, &query);
     let edns = message.edns.as_ref();
+    let (cookie, fault) = match edns.map(|edns| edns.read_session(&view.settings, &query)) {
+        None => (None, message.fault),
+        Some(Ok(cookie)) => (cookie, message.fault),
+        Some(Err(fault)) => (None, message.fault.or(Some(fault))),
+    };
+    if let Some(cookie) = &cookie {
+        worker.counters().count_cookie(cookie.standing);
+    }
+    let limited = limit(view, worker, &query, fault, cookie.as_ref());
     let opt = edns.map(|edns| {
-        let opt = edns.answer(&view.settings, query.transport);
-        match message.fault {
+        let opt = edns.answer(&view.settings, query.transport, cookie.as_ref());
+        match fault {
             Some(Fault::EdnsVersion) => opt.without_options(),
-            _ if limited => opt.without_growth(),
+            _ if limited.is_some() => opt.without_growth(),
             _ => opt,
         }
     });
     let opt_len = opt.map_or(0, |opt| opt.len());
-    let limit = match query.transport {
-        Transport::Udp => edns.map_or(edns::MIN_UDP_SIZE, |edns| edns.udp_size(&view.settings)).into(),
-        Transport::Tcp => MAX_TCP_SIZE,
+    let limit = match (query.transport, edns) {
+        (Transport::Udp, Some(edns)) => edns.udp_size(&view.settings, cookie.as_ref()).into(),
+        (Transport::Udp, None) => edns::MIN_UDP_SIZE.into(),
+        (Transport::Tcp, _) => MAX_TCP_SIZE,
     };
     let room = limit.min(out.len()).checked_sub(opt_len)?;
     let mut reply = Reply::begin(out, room, message.question.as_ref())?;
-    let scope = match (message.fault, &message.question) {
-        (None, Some(_)) if limited => 0,
-        (None, Some(question)) => look_up(view, worker, query, header, edns, question, &mut reply),
-        (fault, _) => {
-            reply.rcode = fault.unwrap_or(Fault::QuestionCount).rcode();
+    let scope = match (fault, &message.question, &cookie) {
+        (None, Some(_), _) if limited == Some(Limited::BadCookie) => {
+            reply.fail(wire::Rcode::BadCookie, None);
+            0
+        }
+        (None, Some(_), _) if limited.is_some() => 0,
+        (None, Some(question), _) => look_up(view, worker, query, header, edns, question, &mut reply),
+        (Some(Fault::NoQuestion), None, Some(cookie)) => {
+            reply.rcode = cookie.fetched();
+            0
+        }
+        (fault, _, _) => {
+            let fault = fault.unwrap_or(Fault::QuestionCount);
+            reply.fail(fault.rcode(), fault.extended());
             0
         }
     };
-    if limited {
+    if limited == Some(Limited::Slip) {
         reply.truncate();
+        reply.extended = None;
     }
     let rcode = reply.rcode;
     if let Some(opt) = opt {
@@ -150,16 +204,28 @@ fn answer(
     Some(reply.finish(header))
 }
 
-/// Whether the client gets no content but is sent to TCP: its prefix has used up its answers over UDP. Over TCP nobody
-/// is limited: there the client has shown that it is where it says.
-fn is_limited(view: &View, worker: &Worker, query: &Query<'_>) -> bool {
-    let (Some(rule), Transport::Udp) = (&view.settings.rate_limit, query.transport) else { return false };
-    let Some(table) = worker.limits() else { return false };
-    if table.admit(rule, query.peer, query.now) {
-        return false;
+/// What the client gets in place of content when its prefix has used up its answers over UDP: it is sent to TCP, or, if
+/// it knows cookies, back with a good one (RFC 7873 5.2.3). Neither over TCP nor with a valid cookie is anybody limited:
+/// there the client has shown that it is where it says.
+fn limit(
+    view: &View,
+    worker: &Worker,
+    query: &Query<'_>,
+    fault: Option<Fault>,
+    cookie: Option<&Cookie>,
+) -> Option<Limited> {
+    let (Some(rule), Transport::Udp) = (&view.settings.rate_limit, query.transport) else { return None };
+    let table = worker.limits()?;
+    if cookie.is_some_and(Cookie::is_verified) || table.admit(rule, query.peer, query.now) {
+        return None;
     }
-    worker.counters().count_limited(if rule.dry_run { Limited::DryRun } else { Limited::Slip });
-    !rule.dry_run
+    let limited = match cookie {
+        _ if rule.dry_run => Limited::DryRun,
+        Some(_) if fault.is_none() => Limited::BadCookie,
+        _ => Limited::Slip,
+    };
+    worker.counters().count_limited(limited);
+    (!rule.dry_run).then_some(limited)
 }
 
 /// Returns the scope of the answer.

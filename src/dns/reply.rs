@@ -3,6 +3,7 @@
 //! The message is put together front to back. What does not fit fails as a whole ([`Full`]), and who asked for it
 //! decides: optional data is left out, anything else makes the answer a truncated one.
 
+use super::extended::ExtendedError;
 use super::wire::{HEADER_LEN, Header, Question, Rcode};
 use super::zone::Rrset;
 
@@ -39,6 +40,8 @@ pub(super) struct Reply<'o> {
     counts: [u16; 3],
     pub(super) authoritative: bool,
     pub(super) rcode: Rcode,
+    /// What there is to say about the rcode.
+    pub(super) extended: Option<ExtendedError>,
     truncated: bool,
 }
 
@@ -57,6 +60,7 @@ impl<'o> Reply<'o> {
             counts: [0; 3],
             authoritative: false,
             rcode: Rcode::NoError,
+            extended: None,
             truncated: false,
         };
         reply.put(raw).ok()?;
@@ -140,6 +144,18 @@ impl<'o> Reply<'o> {
         there.is_some_and(|there| {
             there.iter().rev().zip(name.iter().rev()).all(|(a, b)| a.eq_ignore_ascii_case(b))
         })
+    }
+
+    /// How many bytes still fit.
+    pub(super) fn room(&self) -> usize {
+        self.limit.saturating_sub(self.len)
+    }
+
+    /// Gives up with an error.
+    pub(super) fn fail(&mut self, rcode: Rcode, extended: Option<ExtendedError>) {
+        self.rcode = rcode;
+        self.extended = extended;
+        self.authoritative = false;
     }
 
     /// Lets the answer grow by `room` bytes that were kept free.

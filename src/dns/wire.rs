@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::edns::Edns;
+use super::extended::ExtendedError;
 
 /// Length of a message's header, in bytes; the question's name begins here.
 pub const HEADER_LEN: usize = 12;
@@ -24,7 +25,7 @@ pub const MAX_RECORDS: usize = 32;
 /// Type OPT (RFC 6891 6.1.1).
 const OPT: u16 = 41;
 
-/// Response codes that this server gives (RFC 1035 4.1.1, RFC 2136 2.2, RFC 6891 9).
+/// Response codes that this server gives (RFC 1035 4.1.1, 2136 2.2, 6891 9, 7873 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum Rcode {
@@ -36,11 +37,12 @@ pub enum Rcode {
     Refused,
     YxDomain,
     BadVers,
+    BadCookie,
 }
 
 impl Rcode {
     /// Every one.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::NoError,
         Self::FormErr,
         Self::ServFail,
@@ -49,6 +51,7 @@ impl Rcode {
         Self::Refused,
         Self::YxDomain,
         Self::BadVers,
+        Self::BadCookie,
     ];
 
     /// The number; above 15 the upper bits go into the OPT record.
@@ -62,6 +65,7 @@ impl Rcode {
             Self::Refused => 5,
             Self::YxDomain => 6,
             Self::BadVers => 16,
+            Self::BadCookie => 23,
         }
     }
 
@@ -76,6 +80,7 @@ impl Rcode {
             Self::Refused => "refused",
             Self::YxDomain => "yxdomain",
             Self::BadVers => "badvers",
+            Self::BadCookie => "badcookie",
         }
     }
 }
@@ -94,8 +99,10 @@ pub enum Silence {
 pub enum Fault {
     /// An opcode other than QUERY.
     Opcode,
-    /// Other than one question (RFC 9619 4).
+    /// More than one question (RFC 9619 4).
     QuestionCount,
+    /// No question in a message that is whole otherwise: all right if it asks for a cookie (RFC 7873 5.4).
+    NoQuestion,
     /// The question ends early, is compressed, or has a label or name that is too long.
     Question,
     /// A record ends early, an OPT record lies outside the additional section, or there are more than
@@ -109,6 +116,10 @@ pub enum Fault {
     EdnsVersion,
     /// A malformed client subnet (RFC 7871 6 and 7.1.2).
     Subnet,
+    /// A cookie of a length that none has (RFC 7873 5.2.2).
+    Cookie,
+    /// A timeout in a query over TCP, where only answers have one (RFC 7828 3.1).
+    Keepalive,
 }
 
 impl Fault {
@@ -118,11 +129,22 @@ impl Fault {
             Self::Opcode => Rcode::NotImp,
             Self::EdnsVersion => Rcode::BadVers,
             Self::QuestionCount
+            | Self::NoQuestion
             | Self::Question
             | Self::Record
             | Self::TrailingBytes
             | Self::Opt
-            | Self::Subnet => Rcode::FormErr,
+            | Self::Subnet
+            | Self::Cookie
+            | Self::Keepalive => Rcode::FormErr,
+        }
+    }
+
+    /// What else there is to say about it.
+    pub(super) const fn extended(self) -> Option<ExtendedError> {
+        match self {
+            Self::Opcode => Some(ExtendedError::NotSupported),
+            _ => None,
         }
     }
 }
@@ -260,7 +282,7 @@ impl<'a> Message<'a> {
     /// Reads what follows `header`; `name` gives the folded name its room.
     pub fn parse(header: Header, bytes: &'a [u8], name: &'a mut Name) -> Self {
         let mut message = Self { question: None, edns: None, fault: None };
-        message.fault = if header.is_query() && header.counts[0] == 1 {
+        message.fault = if header.is_query() && header.counts[0] <= 1 {
             message.read(header, bytes, name).err()
         } else {
             message.read_leniently(header, bytes, name);
@@ -270,14 +292,18 @@ impl<'a> Message<'a> {
     }
 
     fn read(&mut self, header: Header, bytes: &'a [u8], name: &'a mut Name) -> Result<(), Fault> {
-        let question = Question::parse(bytes, name)?;
-        let at = question.end();
-        self.question = Some(question);
+        let mut at = HEADER_LEN;
+        if header.counts[0] == 1 {
+            let question = Question::parse(bytes, name)?;
+            at = question.end();
+            self.question = Some(question);
+        }
         let end = self.read_sections(header, bytes, at)?;
         if end != bytes.len() {
             return Err(Fault::TrailingBytes);
         }
-        self.edns.map_or(Ok(()), Edns::check_version)
+        self.edns.map_or(Ok(()), Edns::check_version)?;
+        if self.question.is_some() { Ok(()) } else { Err(Fault::NoQuestion) }
     }
 
     /// Looks for question and OPT in a message that gets an error anyway; what can't be read is not told.

@@ -167,11 +167,13 @@ impl<R: Responder> Engine<R> {
     fn decide(&self, request: &Request) -> Decision {
         let Some(bytes) = write(request) else { return Decision::Failure };
         let begun_ns = self.clock.elapsed().as_nanos() as u64;
+        let now = self.clock.now();
         let query = Query {
             bytes: &bytes,
             peer: request.src().ip(),
             transport: transport(request),
-            now: self.clock.mono(),
+            now: now.mono,
+            wall_s: now.wall_s(),
         };
         let mut desk = self.lock();
         let Desk { responder, answer } = &mut *desk;

@@ -16,8 +16,8 @@ use std::slice;
 
 use libc::{c_int, c_void, cmsghdr, iovec, mmsghdr, msghdr, sockaddr_in, sockaddr_in6, socklen_t};
 
+use crate::control::Now;
 use crate::dns::{Query, Transport};
-use crate::health::Mono;
 
 use super::system::is_stale;
 
@@ -62,8 +62,9 @@ pub(super) struct Packet<'b> {
 
 impl<'b> Packet<'b> {
     /// The query, and where its answer goes.
-    pub(super) fn into_query(self, now: Mono) -> (Query<'b>, &'b mut [u8]) {
-        let query = Query { bytes: self.bytes, peer: self.peer.ip(), transport: Transport::Udp, now };
+    pub(super) fn into_query(self, now: Now) -> (Query<'b>, &'b mut [u8]) {
+        let (peer, transport) = (self.peer.ip(), Transport::Udp);
+        let query = Query { bytes: self.bytes, peer, transport, now: now.mono, wall_s: now.wall_s() };
         (query, self.out)
     }
 }

@@ -96,7 +96,7 @@ impl<R: Responder> Worker<R> {
     }
 
     fn answer(&mut self, batch: &mut Batch, count: usize) {
-        let now = self.clock.mono();
+        let now = self.clock.now();
         let time = self.tap.as_ref().map_or(Duration::ZERO, |_| self.clock.wall());
         let mut next = 0;
         while next < count {

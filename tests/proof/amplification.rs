@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use waypost::config::admin::AdminFile;
 use waypost::control::Now;
+use waypost::control::cookie_key::Access;
 use waypost::control::load::{LoadOptions, load};
 use waypost::control::model::{Load, Model, Remembered};
 use waypost::control::publish::Press;
@@ -72,7 +73,14 @@ const DRESSES: [(&str, Options); 4] = [
 /// The shipped configuration, answering an NSID request as a real node would.
 static SHIPPED: LazyLock<View> = LazyLock::new(|| {
     let now = Now::default();
-    let options = LoadOptions { generation: 1, now, in_use: None, accept_geo: false, stand_in: false };
+    let options = LoadOptions {
+        generation: 1,
+        now,
+        in_use: None,
+        accept_geo: false,
+        stand_in: false,
+        cookie_key: Access::Untouched,
+    };
     let loaded = load(&Path::new(ROOT).join("waypost.toml"), options).unwrap();
     let load = Load { plan: loaded.plan, damping: loaded.damping, orders: AdminFile::default() };
     let model = Model::new(load, &Remembered::default(), now);
@@ -105,7 +113,13 @@ fn query(kind: &Kind, options: Options) -> Vec<u8> {
 }
 
 fn answer_len(view: &View, worker: &mut Worker, query: &[u8]) -> usize {
-    let query = Query { bytes: query, peer: [198, 18, 0, 1].into(), transport: Transport::Udp, now: Mono(0) };
+    let query = Query {
+        bytes: query,
+        peer: [198, 18, 0, 1].into(),
+        transport: Transport::Udp,
+        now: Mono(0),
+        wall_s: 0,
+    };
     respond(view, worker, query, &mut vec![0; MAX_TCP_SIZE])
 }
 

@@ -204,7 +204,7 @@ pub(crate) fn parts(plan: &Plan, rules: &Rules, ecs: bool) -> DnsParts {
 }
 
 pub(crate) fn settings(ecs: bool) -> Arc<Settings> {
-    Arc::new(Settings { max_udp_size: 1232, nsid: Vec::new(), ecs, tcp_idle_100ms: 100, rate_limit: None })
+    Arc::new(Settings { ecs, ..Settings::default() })
 }
 
 /// A moment so many milliseconds after [`MORNING_MS`].
@@ -276,7 +276,7 @@ pub(crate) fn ask_over(
         bytes.extend_from_slice(value);
     }
     let mut out = vec![0; MAX_TCP_SIZE];
-    let length = respond(view, worker, Query { bytes: &bytes, peer, transport, now }, &mut out);
+    let length = respond(view, worker, Query { bytes: &bytes, peer, transport, now, wall_s: 0 }, &mut out);
     read(&out[..length])
 }
 

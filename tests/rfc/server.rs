@@ -89,9 +89,7 @@ impl Server {
             settings: Arc::new(Settings {
                 max_udp_size: MAX_UDP_SIZE,
                 nsid: NSID.to_vec(),
-                ecs: true,
-                tcp_idle_100ms: 100,
-                rate_limit: None,
+                ..Settings::default()
             }),
         };
         Ok(Self { view, worker: RefCell::new((Worker::new(), vec![0; MAX_TCP_SIZE])) })
@@ -141,7 +139,7 @@ impl Server {
 
     fn respond(&self, transport: Transport, peer: IpAddr, bytes: &[u8]) -> Vec<u8> {
         let (worker, out) = &mut *self.worker.borrow_mut();
-        let query = Query { bytes, peer, transport, now: Mono(0) };
+        let query = Query { bytes, peer, transport, now: Mono(0), wall_s: 0 };
         let len = respond(&self.view, worker, query, out);
         out[..len].to_vec()
     }

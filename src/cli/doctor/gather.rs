@@ -35,7 +35,13 @@ impl Home<'_> {
     fn ask(&self, question: &Question) -> Reply {
         let (Some(view), Some(bytes)) = (self.view, question.bytes(0)) else { return Reply::default() };
         let peer = Ipv4Addr::LOCALHOST.into();
-        let query = Query { bytes: &bytes, peer, transport: Transport::Tcp, now: self.now.mono };
+        let query = Query {
+            bytes: &bytes,
+            peer,
+            transport: Transport::Tcp,
+            now: self.now.mono,
+            wall_s: self.now.wall_s(),
+        };
         let mut out = vec![0; MAX_TCP_SIZE];
         let length = dns::respond(view, &mut Worker::uncounted(), query, &mut out);
         Reply::read(out.get(..length).unwrap_or_default(), &bytes).unwrap_or_default()

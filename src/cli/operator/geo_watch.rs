@@ -7,6 +7,7 @@ use tokio::task::spawn_blocking;
 use super::{InUse, Operator};
 use crate::config::{Config, Geo};
 use crate::control::Now;
+use crate::control::cookie_key::Access;
 use crate::control::desk::Message;
 use crate::control::geo_source::{self, GeoRefusal, LoadedGeo};
 use crate::control::load::LoadOptions;
@@ -28,7 +29,14 @@ impl Operator {
         let (held_against, compiled_for) = (in_use.clone(), Arc::clone(&config));
         let compiling = spawn_blocking(move || {
             let in_use = in_use.as_ref().map(|(table, info)| (table, info));
-            let options = LoadOptions { generation: 0, now, in_use, accept_geo: false, stand_in: false };
+            let options = LoadOptions {
+                generation: 0,
+                now,
+                in_use,
+                accept_geo: false,
+                stand_in: false,
+                cookie_key: Access::Untouched,
+            };
             geo_source::compile(&geo, &geo_source::rules(&config, &geo), options)
         });
         let LoadedGeo { table, info, warnings } = match compiling.await {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
 use super::super::probing::specs;
-use super::{Inner, Operator, geo_in_use, invalid, lost, stopping};
+use super::{Inner, Operator, cookie_secrets, geo_in_use, invalid, lost, stopping};
 use crate::config::Config;
 use crate::config::admin::AdminFile;
+use crate::control::cookie_key::Access;
 use crate::control::desk::Message;
 use crate::control::load::{LoadOptions, Loaded, load, parse_orders};
 use crate::control::operate::{Done, Refusal, RefusalKind, too_many_removed};
@@ -33,13 +34,23 @@ impl Operator {
     async fn try_reload(&self, accept_geo: bool, force: bool, by: &str) -> Result<Done, Refusal> {
         let now = self.clock.now();
         let path = self.config_path.clone();
-        let (generation, in_use) = {
+        let (generation, in_use, secrets) = {
             let inner = self.inner.lock().await;
-            (inner.generation + 1, inner.geo.clone())
+            (inner.generation + 1, inner.geo.clone(), inner.cookie_secrets)
         };
         let loading = spawn_blocking(move || {
             let in_use = in_use.as_ref().map(|(table, info)| (table, info));
-            load(&path, LoadOptions { generation, now, in_use, accept_geo, stand_in: false })
+            load(
+                &path,
+                LoadOptions {
+                    generation,
+                    now,
+                    in_use,
+                    accept_geo,
+                    stand_in: false,
+                    cookie_key: Access::Kept(secrets),
+                },
+            )
         });
         let loaded = loading.await.map_err(lost)?.map_err(invalid)?;
         let mut inner = self.inner.lock().await;
@@ -68,6 +79,7 @@ impl Operator {
         inner.config = Arc::clone(&loaded.config);
         inner.generation = loaded.generation;
         inner.geo = geo_in_use(&loaded);
+        inner.cookie_secrets = cookie_secrets(&loaded);
         inner.geo_settled = inner.geo.as_ref().and_then(|(_, info)| info.file);
         // A file that was refused may be valid under this configuration.
         inner.admin.look_again();

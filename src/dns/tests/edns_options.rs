@@ -147,3 +147,16 @@ fn keepalive_is_answered_over_tcp_only() {
     assert_eq!(send_as(&view(), Transport::Tcp, &asked).unwrap().option(11).unwrap(), [0, 100]);
     assert_eq!(send_as(&view(), Transport::Udp, &asked).unwrap().option(11), None);
 }
+
+#[test]
+fn a_timeout_in_a_query_is_malformed_over_tcp_and_ignored_over_udp() {
+    let asked = query("www", A, Some(&opt(&[(11, &[0, 100])])));
+    let answer = send_as(&view(), Transport::Tcp, &asked).unwrap();
+    assert_eq!((answer.code(), answer.answers().len(), answer.opt().is_some()), (1, 0, true));
+    assert_eq!(send(&asked).code(), 0);
+}
+
+#[test]
+fn what_an_nsid_request_holds_is_ignored() {
+    assert_eq!(ask_with("www", A, &[(3, b"whatever")]).option(3).unwrap(), b"ns1");
+}

@@ -16,7 +16,8 @@ fn responses_and_short_datagrams_are_met_with_silence_and_counted() {
     let query = query("www", A, None);
     let response = with(query.clone(), &[(2, 0x80)]);
     for bytes in [&[][..], &query[..11], &response] {
-        let query = Query { bytes, peer: [192, 0, 2, 1].into(), transport: Transport::Udp, now: Mono(0) };
+        let query =
+            Query { bytes, peer: [192, 0, 2, 1].into(), transport: Transport::Udp, now: Mono(0), wall_s: 0 };
         assert_eq!(respond(&view, &mut worker, query, &mut [0; 512]), 0);
     }
     let counters = worker.shared();

@@ -7,6 +7,7 @@ use crate::dns::limit::{Rule, Table};
 
 const SUBNET: u16 = 8;
 const NSID: u16 = 3;
+const COOKIE: u16 = 10;
 
 /// A view that allows one answer a second.
 fn tight(dry_run: bool) -> View {
@@ -25,7 +26,7 @@ fn exhausted(view: &View) -> Worker {
 
 fn answer_of(view: &View, worker: &mut Worker, transport: Transport, bytes: &[u8]) -> Answer {
     let mut out = vec![0xee; MAX_TCP_SIZE];
-    let query = Query { bytes, peer: [192, 0, 2, 99].into(), transport, now: Mono(0) };
+    let query = Query { bytes, peer: [192, 0, 2, 99].into(), transport, now: Mono(0), wall_s: 0 };
     let len = respond(view, worker, query, &mut out);
     out.truncate(len);
     Answer { decoded: Decoded::from_vec(&out).unwrap(), bytes: out, worker: Worker::uncounted() }
@@ -82,8 +83,39 @@ fn what_gets_no_answer_uses_up_nothing() {
     let mut response = query("www", A, None);
     response[2] = 0x80;
     for bytes in [&response[..], &[0; 11]] {
-        let query = Query { bytes, peer: [192, 0, 2, 99].into(), transport: Transport::Udp, now: Mono(0) };
+        let query =
+            Query { bytes, peer: [192, 0, 2, 99].into(), transport: Transport::Udp, now: Mono(0), wall_s: 0 };
         assert_eq!(respond(&view, &mut worker, query, &mut [0; 512]), 0);
+    }
+    assert!(!answer_of(&view, &mut worker, Transport::Udp, &query("www", A, None)).tc());
+}
+
+#[test]
+fn a_client_that_knows_cookies_is_sent_back_with_a_good_one_and_then_not_limited() {
+    let view = tight(false);
+    let mut worker = exhausted(&view);
+    let cookie_of = |answer: &Answer| answer.option(COOKIE).unwrap();
+    let with = |cookie: &[u8]| query("www", A, Some(&opt(&[(COOKIE, cookie)])));
+    for cookie in [&[7; 8][..], &[7; 24]] {
+        let sent_back = answer_of(&view, &mut worker, Transport::Udp, &with(cookie));
+        assert_eq!((sent_back.code(), sent_back.opt().unwrap().fixed[2]), (7, 1), "23, in two parts");
+        assert!(!sent_back.tc() && !sent_back.aa() && sent_back.answers().is_empty());
+        for _ in 0..10 {
+            let again = answer_of(&view, &mut worker, Transport::Udp, &with(&cookie_of(&sent_back)));
+            assert_eq!((again.code(), again.answers().len(), again.tc()), (0, 3, false));
+        }
+    }
+    assert_eq!(worker.shared().limited(Limited::BadCookie), 2);
+    assert_eq!(worker.shared().limited(Limited::Slip), 0);
+}
+
+#[test]
+fn a_valid_cookie_uses_up_nothing() {
+    let view = tight(false);
+    let mut worker = Worker::limiting(Arc::new(Table::new([1, 2, 3, 4])));
+    let full = [&[7; 8][..], &secrets().make([7; 8], [192, 0, 2, 99].into(), 0)].concat();
+    for _ in 0..10 {
+        answer_of(&view, &mut worker, Transport::Udp, &query("www", A, Some(&opt(&[(COOKIE, &full)]))));
     }
     assert!(!answer_of(&view, &mut worker, Transport::Udp, &query("www", A, None)).tc());
 }
@@ -109,7 +141,7 @@ fn a_dry_run_counts_and_answers_as_ever() {
 }
 
 #[test]
-fn no_answer_beyond_the_limit_is_longer_than_its_query() {
+fn no_answer_beyond_the_limit_is_longer_than_its_query_but_for_half_a_cookie() {
     let view = tight(false);
     let mut worker = exhausted(&view);
     let (seeds, mut random) = (seeds(), Random(0x2545_f491_4f6c_dd1d));
@@ -117,9 +149,14 @@ fn no_answer_beyond_the_limit_is_longer_than_its_query() {
     for _ in 0..100_000 {
         let mut packet = seeds[random.below(seeds.len())].clone();
         mutate(&mut packet, &mut random);
-        let query =
-            Query { bytes: &packet, peer: [192, 0, 2, 99].into(), transport: Transport::Udp, now: Mono(0) };
+        let query = Query {
+            bytes: &packet,
+            peer: [192, 0, 2, 99].into(),
+            transport: Transport::Udp,
+            now: Mono(0),
+            wall_s: 0,
+        };
         let len = respond(&view, &mut worker, query, &mut out);
-        assert!(len <= packet.len(), "{len} bytes for {packet:x?}");
+        assert!(len <= packet.len() + cookie::SERVER_LEN, "{len} bytes for {packet:x?}");
     }
 }

@@ -5,12 +5,16 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use hickory_proto::op::Message as Decoded;
 
 use super::answer::{AnswerTable, HomeReply, Records, ServiceAnswers, Slot, TtlRule};
+use super::cookie::{Secret, Secrets};
 use super::zone::{BoundService, ZoneFile, Zones};
 use super::*;
 use crate::region::RegionId;
 use crate::region::geo::{By, Network, Rules};
 
+mod chaos;
+mod cookies;
 mod edns_options;
+mod extended_errors;
 mod header;
 mod limits;
 mod packets;
@@ -68,11 +72,9 @@ fn view_with(rules: &Rules) -> View {
         geo: Arc::new(GeoTable::build(rules, None)),
         answers: AnswerTable::new(SERVICES.iter().map(|&(_, kind)| Arc::new(answers(kind))).collect()),
         settings: Arc::new(Settings {
-            max_udp_size: 1232,
             nsid: b"ns1".to_vec(),
-            ecs: true,
-            tcp_idle_100ms: 100,
-            rate_limit: None,
+            cookies: Some(Cookies { secrets: secrets(), unverified_udp: 1232 }),
+            ..Settings::default()
         }),
     }
 }
@@ -102,6 +104,15 @@ fn answers(kind: Kind) -> ServiceAnswers {
         slot: Slot { mapped: 10 + u32::from(home), unmapped: 20 + u32::from(home) },
     };
     ServiceAnswers::encode(&[reply(0), reply(1)])
+}
+
+/// The secrets of RFC 9018's examples, the older one second.
+fn secrets() -> Secrets {
+    let secret = |number: u128| Secret::new(number.to_be_bytes());
+    Secrets {
+        first: secret(0x445536bcd2513298075a5d379663c962),
+        second: Some(secret(0xe5e973e5a6b2a43f48e7dc849e37bfcf)),
+    }
 }
 
 /// A name in wire form, letter case kept.
@@ -149,7 +160,7 @@ struct Answer {
 fn send_as(view: &View, transport: Transport, bytes: &[u8]) -> Option<Answer> {
     let mut worker = Worker::new();
     let mut out = vec![0xee; MAX_TCP_SIZE];
-    let query = Query { bytes, peer: [192, 0, 2, 99].into(), transport, now: Mono(0) };
+    let query = Query { bytes, peer: [192, 0, 2, 99].into(), transport, now: Mono(0), wall_s: 0 };
     let len = respond(view, &mut worker, query, &mut out);
     out.truncate(len);
     let decoded = (len > 0).then(|| Decoded::from_vec(&out).unwrap())?;

@@ -43,6 +43,7 @@ fn the_ttl_never_reaches_beyond_the_next_scheduled_change() {
             peer: [192, 0, 2, 1].into(),
             transport: Transport::Udp,
             now: Mono(now_ms),
+            wall_s: 0,
         };
         let len = respond(&view, &mut Worker::new(), query, &mut out);
         let decoded = Decoded::from_vec(&out[..len]).unwrap();

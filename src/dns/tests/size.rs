@@ -68,8 +68,13 @@ fn thirteen_name_servers_with_both_addresses_fit_when_compressed() {
 fn a_buffer_too_small_for_the_question_is_silence_not_a_panic() {
     let bytes = query("www", A, Some(&sized(1232)));
     for len in 0..200 {
-        let query =
-            Query { bytes: &bytes, peer: [192, 0, 2, 1].into(), transport: Transport::Tcp, now: Mono(0) };
+        let query = Query {
+            bytes: &bytes,
+            peer: [192, 0, 2, 1].into(),
+            transport: Transport::Tcp,
+            now: Mono(0),
+            wall_s: 0,
+        };
         let mut out = vec![0; len];
         assert!(respond(&view(), &mut Worker::new(), query, &mut out) <= len);
         if len > 60 {

@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use super::metrics::{Counted, DnstapNumbers, Durations};
 use super::*;
 use crate::config::admin::AdminFile;
+use crate::control::cookie_key::Access;
 use crate::control::desk::Desk;
 use crate::control::load::{LoadOptions, Loaded, load_named, parse};
 use crate::control::operate::{Done, Order, Refusal, RefusalKind, Verb};
@@ -75,7 +76,14 @@ pub(crate) fn loaded() -> Loaded {
     let load = || {
         let config = parse(&config_text(), Path::new("/nowhere/waypost.toml")).unwrap();
         let now = Clock::start().now();
-        let options = LoadOptions { generation: 1, now, in_use: None, accept_geo: false, stand_in: false };
+        let options = LoadOptions {
+            generation: 1,
+            now,
+            in_use: None,
+            accept_geo: false,
+            stand_in: false,
+            cookie_key: Access::Untouched,
+        };
         load_named(config, options).unwrap()
     };
     LOADED.get_or_init(load).clone()
@@ -180,6 +188,7 @@ impl DnsCounts for Counts {
             responses: vec![Counted { labels: ["udp", "NOERROR"], count: 5 }],
             dropped: vec![one("short", 1)],
             rate_limited: Vec::new(),
+            cookies: vec![one("valid", 2)],
             lookups: vec![one("country", 4), one("unmapped", 1)],
             durations: Durations { bounds_ns: &[1_000, 2_000], counts: vec![2, 2, 1], sum_ns: 9_000 },
             tcp_connections: 3,

@@ -167,13 +167,15 @@ impl<R: Responder> Connection<R> {
     fn answer(&mut self) -> bool {
         let shared = Rc::clone(&self.shared);
         let begun_ns = shared.clock.elapsed().as_nanos() as u64;
-        let now = shared.clock.mono();
+        let moment = shared.clock.now();
+        let (now, wall_s) = (moment.mono, moment.wall_s());
         let mut answered = 0;
         let mut at = 0;
         while self.pending.len() < shared.limits.pending_bytes && self.farewell != Some(Farewell::Linger) {
             let Some(message) = self.input.get(at..).and_then(frame) else { break };
             at += 2 + message.len();
-            let query = Query { bytes: message, peer: self.peer.ip(), transport: Transport::Tcp, now };
+            let (peer, transport) = (self.peer.ip(), Transport::Tcp);
+            let query = Query { bytes: message, peer, transport, now, wall_s };
             let answered_from = self.pending.len() + PREFIX_BYTES;
             let has_answer = respond(&shared, query, &mut self.pending);
             let answer = self.pending.get(answered_from..).unwrap_or_default();

@@ -32,6 +32,8 @@ pub struct DnsNumbers {
     pub dropped: Vec<Counted<1>>,
     /// By `action`.
     pub rate_limited: Vec<Counted<1>>,
+    /// Well-formed cookies, by what they say: `result`.
+    pub cookies: Vec<Counted<1>>,
     /// By what placed the client: `by`.
     pub lookups: Vec<Counted<1>>,
     /// How long answers took.
@@ -91,6 +93,12 @@ pub(super) fn write(text: &mut Text, counts: &dyn DnsCounts, slots: &Slots) {
         "Answers that the rate limit changed, by what it did.",
     );
     put_all(&mut limited, ["action"], &numbers.rate_limited);
+    let mut cookies = text.family(
+        "waypost_dns_cookies_total",
+        Kind::Counter,
+        "Queries with a cookie that has a cookie's length, by what it says about the client.",
+    );
+    put_all(&mut cookies, ["result"], &numbers.cookies);
     text.family("waypost_dns_tcp_connections", Kind::Gauge, "Open TCP connections.")
         .put(&[], numbers.tcp_connections);
     text.family("waypost_dns_tcp_accepted_total", Kind::Counter, "TCP connections accepted.")

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::dns::{Counted, DnsCounts, DnsNumbers, DnstapNumbers, Durations};
 use crate::dns::Transport;
+use crate::dns::cookie::Standing;
 use crate::dns::counters::{Counters, DURATION_BOUNDS_NS, Family, Limited, QueryType, sum};
 use crate::dns::wire::{Rcode, Silence};
 use crate::region::geo::By;
@@ -75,6 +76,9 @@ impl DnsCounts for LiveCounts {
             ],
             rate_limited: Limited::ALL
                 .map(|limited| one(limited.word(), self.sum(|worker| worker.limited(limited))))
+                .to_vec(),
+            cookies: Standing::ALL
+                .map(|standing| one(standing.word(), self.sum(|worker| worker.cookies(standing))))
                 .to_vec(),
             lookups: By::ALL.map(|by| one(by.word(), self.sum(|worker| worker.lookups(by)))).to_vec(),
             durations: self.durations(),
