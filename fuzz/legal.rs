@@ -27,6 +27,7 @@ const NOTIMP: u16 = 4;
 const REFUSED: u16 = 5;
 const YXDOMAIN: u16 = 6;
 const BADVERS: u16 = 16;
+const BADCOOKIE: u16 = 23;
 
 const CLASS_IN: u16 = 1;
 const CLASS_CHAOS: u16 = 3;
@@ -108,9 +109,9 @@ fn rcode(asked: &Asked<'_>, answer: &Answer<'_>, transport: Transport) -> Result
     }
     let Some(question) = &asked.question else {
         let fetches = asked.questions == 0 && opt.is_some_and(|opt| opt.option(OPTION_COOKIE).is_some());
-        let legal = if fetches { NOERROR } else { FORMERR };
+        let legal: &[u16] = if fetches { &[NOERROR, BADCOOKIE] } else { &[FORMERR] };
         return must(
-            rcode == legal,
+            legal.contains(&rcode),
             "no question is for cookies alone (RFC 7873 5.4), several for nobody (RFC 9619 4)",
         );
     };
@@ -180,12 +181,13 @@ fn sections(asked: &Asked<'_>, answer: &Answer<'_>) -> Result<(), Illegal> {
 fn chain(qname: &[u8], qtype: u16, class: u16, answer: &Answer<'_>) -> Result<(), Illegal> {
     let mut at: Vec<u8> = qname[..qname.len() - 4].to_ascii_lowercase();
     let is_asked = |record: &Record<'_>| match qtype {
+        _ if matches!(record.rtype, 5 | 39) => true,
         255 => record.rtype == if class == CLASS_CHAOS { 16 } else { 13 }, // RFC 8482 4.2
-        qtype => record.rtype == qtype || matches!(record.rtype, 5 | 39),
+        qtype => record.rtype == qtype,
     };
     for record in answer.section(1) {
         must(is_asked(record), "answers are of the type asked, or lead there")?;
-        if record.rtype == 39 && qtype != 39 {
+        if record.rtype == 39 && record.owner != at {
             must(
                 at.len() > record.owner.len() && at.ends_with(&record.owner),
                 "a DNAME stands above its name",
