@@ -48,7 +48,7 @@ build() {
     RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
         -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
         -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 --cfg fuzzing" \
-        cargo build --quiet --release --target "$host"
+        cargo build --quiet --locked --release --target "$host"
 }
 
 one_target() {

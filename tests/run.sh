@@ -3,8 +3,9 @@
 set -eu
 
 # The Debian packages that the tests use: `dig`, a dnstap collector (fstrm-bin) and reader, other name servers, Python for
-# the programs that ask from outside, and the linker and C headers that Rust itself needs.
-PACKAGES="bind9-dnsutils dnstap-ldns fstrm-bin gcc knot libc6-dev nsd python3 python3-venv"
+# the programs that ask from outside, valgrind to count instructions, the C++ compiler of the fuzzer, and the linker and C
+# headers that Rust itself needs.
+PACKAGES="bind9-dnsutils dnstap-ldns fstrm-bin g++ gcc knot libc6-dev nsd python3 python3-venv valgrind"
 
 # Keeps services from starting when their package is installed: the tests start their own, on ports of their own.
 POLICY=/usr/sbin/policy-rc.d
