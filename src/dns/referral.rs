@@ -94,13 +94,18 @@ impl<'c> Anchors<'c> {
         let known = self.known.get(..self.len).unwrap_or_default();
         for (at, len) in labels(name) {
             let rest = name.get(at..).unwrap_or_default();
-            let place = known.iter().find(|(there, _)| len > 0 && there.eq_ignore_ascii_case(rest));
+            let place = known.iter().find(|(there, _)| len > 0 && is_same(there, rest));
             if let Some(&(_, place)) = place {
                 return (name.get(..at).unwrap_or_default(), Some(place));
             }
         }
         (name, None)
     }
+}
+
+/// Whether two names are one, in any letter case. Stops at the first difference: most names differ in their first label.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.eq_ignore_ascii_case(b))
 }
 
 /// Where the labels of a name begin, with their lengths; the root's comes last.

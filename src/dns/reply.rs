@@ -137,9 +137,13 @@ impl<'o> Reply<'o> {
         Ok(())
     }
 
-    /// Whether `name` (lower case) is what stands at `at`, uncompressed, in any letter case.
+    /// Whether `name` (lower case) is what stands at `at`, uncompressed, in any letter case. Looks from the end: the
+    /// names of a chain that are alike in length often differ in what a DNAME put behind a long prefix.
     pub(super) fn has_name_at(&self, at: usize, name: &[u8]) -> bool {
-        self.out.get(at..at + name.len()).is_some_and(|there| there.eq_ignore_ascii_case(name))
+        let there = self.out.get(at..at + name.len());
+        there.is_some_and(|there| {
+            there.iter().rev().zip(name.iter().rev()).all(|(a, b)| a.eq_ignore_ascii_case(b))
+        })
     }
 
     /// How many bytes still fit.
