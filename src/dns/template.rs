@@ -41,9 +41,10 @@ impl Template {
 
     /// How much of the name at its end, in bytes, stands in the message already, as the end of the owner.
     pub(super) fn shared(&self) -> usize {
-        let last = self.bytes.last_chunk().filter(|_| {
-            self.pointers.last().is_some_and(|&at| usize::from(at) + 2 == self.bytes.len())
-        });
+        let last = self
+            .bytes
+            .last_chunk()
+            .filter(|_| self.pointers.last().is_some_and(|&at| usize::from(at) + 2 == self.bytes.len()));
         last.and_then(|code| Code(u16::from_be_bytes(*code)).suffix_len()).unwrap_or(0)
     }
 }

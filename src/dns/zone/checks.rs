@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use domain::base::iana::Rtype;
 
-use super::draft::{Draft, DraftNode, DraftSet};
 use super::compose::{MAX_LEN, RECORD_HEAD_LEN};
+use super::draft::{Draft, DraftNode, DraftSet};
 use super::name::{self, Name, Written};
 use super::rdata;
 use super::report::Report;

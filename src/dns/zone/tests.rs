@@ -7,6 +7,7 @@ use super::super::names::Names;
 use super::*;
 
 mod bad;
+mod compose;
 mod generate;
 mod include;
 mod lookup;
@@ -96,9 +97,14 @@ fn data(message: &[u8], rtype: u16, range: Range<usize>) -> String {
     match rtype {
         1 => data.iter().map(u8::to_string).collect::<Vec<_>>().join("."),
         2 | 5 | 12 | 39 => Written(&uncompressed(message, range.start)).to_string(),
+        15 => hex(&[&data[..2], &uncompressed(message, range.start + 2)].concat()),
         16 => String::from_utf8_lossy(&data[1..]).into_owned(),
-        _ => data.iter().map(|byte| format!("{byte:02x}")).collect(),
+        _ => hex(data),
     }
+}
+
+fn hex(data: &[u8]) -> String {
+    data.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The name that stands there; a pointer points to the front (RFC 1035 4.1.4).
