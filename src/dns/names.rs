@@ -82,16 +82,10 @@ impl Names {
         }
         let mut rest = name;
         for standing in names.iter().rev() {
-            let Some((own, shared)) = rest
-                .len()
-                .checked_sub(standing.shared.into())
-                .and_then(|own_len| rest.split_at_checked(own_len))
-            else {
-                continue; // all of it stands with the name before
-            };
+            let Some(own_len) = rest.len().checked_sub(standing.shared.into()) else { continue };
+            let (own, shared) = rest.split_at_checked(own_len).unwrap_or((rest, &[]));
             let at = usize::from(standing.at + standing.len).saturating_sub(rest.len());
-            let there = message.get(at..at + own.len()).unwrap_or_default();
-            if !own.iter().rev().zip(there.iter().rev()).all(|(a, b)| a.eq_ignore_ascii_case(b)) {
+            if !message.get(at..at + own_len).is_some_and(|there| is_same(there, own)) {
                 return false;
             }
             rest = shared;
@@ -102,4 +96,9 @@ impl Names {
     fn first(&self, count: usize) -> &[Standing] {
         self.names.get(..count).unwrap_or_default()
     }
+}
+
+/// Whether two parts of names of one length are the same in some letter case.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    one.iter().rev().zip(other.iter().rev()).all(|(a, b)| a.eq_ignore_ascii_case(b))
 }
