@@ -1,7 +1,9 @@
-//! A small world to ask questions in, and the function that the fuzzer, the corpus test, the allocation test and the
-//! benchmark call.
+//! A small world to ask questions in, and what the fuzzer and the tests do with a packet there.
 
 #![allow(clippy::expect_used)] // A fixture: what fails here is the fixture.
+
+#[path = "legal.rs"]
+pub(crate) mod legal;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -16,17 +18,24 @@ use waypost::region::geo::{GeoTable, Network, Rules};
 
 const ZONE: &str = include_str!("../src/dns/tests/example.zone");
 
-/// Answers `packet` over both transports. Panics when an answer is not what a client may get: shorter than a header,
-/// longer than its transport allows, not a response, under another id; or when there is none though one is owed.
+/// Answers `packet` over both transports. Panics when an answer is not a legal one.
 pub(crate) fn fuzz_packet(view: &View, worker: &mut Worker, packet: &[u8]) {
     let mut out = [0; MAX_TCP_SIZE];
-    for (transport, limit) in [(Transport::Udp, 1232), (Transport::Tcp, MAX_TCP_SIZE)] {
-        let query = Query { bytes: packet, peer: peer(), transport, now: Mono(0), wall_s: 0 };
-        let len = respond(view, worker, query, &mut out);
-        let silent = packet.len() < 12 || packet[2] & 0x80 != 0;
-        assert_eq!(len == 0, silent);
-        assert!(silent || (12..=limit).contains(&len) && out[..2] == packet[..2] && out[2] & 0x80 != 0);
+    for transport in [Transport::Udp, Transport::Tcp] {
+        let len = ask(view, worker, packet, transport, &mut out);
+        legal::assert_legal(packet, transport, &out[..len]);
     }
+}
+
+/// Answers `packet` into `out` and gives the answer's length.
+pub(crate) fn ask(
+    view: &View,
+    worker: &mut Worker,
+    packet: &[u8],
+    transport: Transport,
+    out: &mut [u8],
+) -> usize {
+    respond(view, worker, Query { bytes: packet, peer: peer(), transport, now: Mono(0), wall_s: 0 }, out)
 }
 
 /// Who asks.
@@ -50,14 +59,20 @@ pub(crate) fn view(generation: u8) -> View {
     let file = ZoneFile { path: "gslb.example.com.zone".into(), text: ZONE.to_owned() };
     let (zones, _) = Zones::build(&[file], &bound).expect("the zone is good");
     let answers = services.map(|name| Arc::new(answers(name, generation))).to_vec();
+    view_of(zones, AnswerTable::new(answers))
+}
+
+/// A view with these zones and answers.
+pub(crate) fn view_of(zones: Zones, answers: AnswerTable) -> View {
     let near = Network::around(Ipv4Addr::new(192, 0, 0, 0).into(), 22).expect("22 bits");
     let [home, elsewhere] = [0, 1].map(|index| RegionId::new(index).expect("two regions"));
     let rules = Rules { networks: vec![(near, home)], ..Rules::everybody(elsewhere) };
     View {
         zones: Arc::new(zones),
         geo: Arc::new(GeoTable::build(&rules, None)),
-        answers: AnswerTable::new(answers),
+        answers,
         settings: Arc::new(Settings {
+            max_udp_size: legal::MAX_UDP_SIZE,
             nsid: b"ns1".to_vec(),
             cookies: Some(Cookies { secrets: secrets(), unverified_udp: 1232 }),
             ..Settings::default()
@@ -70,7 +85,8 @@ fn secrets() -> Secrets {
     Secrets { first: Secret::new([1; SECRET_LEN]), second: Some(Secret::new([2; SECRET_LEN])) }
 }
 
-fn answers(name: &str, generation: u8) -> ServiceAnswers {
+/// What a service of that name answers to the users of both regions.
+pub(crate) fn answers(name: &str, generation: u8) -> ServiceAnswers {
     let reply = |home: u8| HomeReply {
         records: match name {
             "cdn" => Records::Cname(wire("edge.cdn.example.net.")),
@@ -120,7 +136,8 @@ pub(crate) fn cookie() -> Vec<u8> {
     [&client[..], &secrets().make(client, peer(), 0)].concat()
 }
 
-fn wire(name: &str) -> Vec<u8> {
+/// A name in wire form.
+pub(crate) fn wire(name: &str) -> Vec<u8> {
     let labels = name.split('.').filter(|label| !label.is_empty());
     let mut wire: Vec<u8> =
         labels.flat_map(|label| [&[label.len() as u8], label.as_bytes()].concat()).collect();

@@ -2,9 +2,10 @@
 # Runs every test on a Debian machine that has Rust; installs what else they need.
 set -eu
 
-# The Debian packages that the tests use: `dig`, a dnstap collector (fstrm-bin) and reader, other name servers, Python for
-# the programs that ask from outside, and the linker and C headers that Rust itself needs.
-PACKAGES="bind9-dnsutils dnstap-ldns fstrm-bin gcc knot libc6-dev nsd python3 python3-venv"
+# The Debian packages that the tests use: `dig`, a dnstap collector (fstrm-bin) and reader, other name servers, resolvers,
+# `ip`, Python for the programs that ask from outside, valgrind to count instructions, the fuzzer's C++ compiler, and the
+# linker and C headers that Rust itself needs.
+PACKAGES="bind9-dnsutils dnstap-ldns fstrm-bin g++ gcc iproute2 knot knot-resolver libc6-dev nsd python3 python3-venv unbound valgrind"
 
 # Keeps services from starting when their package is installed: the tests start their own, on ports of their own.
 POLICY=/usr/sbin/policy-rc.d

@@ -19,8 +19,16 @@ use std::path::{Path, PathBuf};
 use source::Source;
 
 /// What is not ours to read: build output, history, what a run leaves behind.
-const SKIPPED: [&str; 7] =
-    ["target", ".git", ".bench-work", "state", "fuzz/target", "fuzz/artifacts", "tests/browser/node_modules"];
+const SKIPPED: [&str; 8] = [
+    "target",
+    ".git",
+    ".bench-work",
+    "state",
+    "fuzz/target",
+    "fuzz/artifacts",
+    "fuzz/work",
+    "tests/browser/node_modules",
+];
 
 /// Where this project's own rules name the very words that they ban.
 const THE_RULES: &str = "tests/tidy";

@@ -9,10 +9,10 @@ mod packet;
 use std::cell::RefCell;
 
 use libfuzzer_sys::fuzz_target;
+use waypost::dns::{View, Worker};
 
 thread_local! {
-    static WORLD: RefCell<(waypost::dns::View, waypost::dns::Worker)> =
-        RefCell::new((packet::view(0), waypost::dns::Worker::new()));
+    static WORLD: RefCell<(View, Worker)> = RefCell::new((packet::view(0), Worker::new()));
 }
 
 fuzz_target!(|data: &[u8]| {

@@ -127,7 +127,7 @@ pub fn explain(snapshot: &Snapshot, question: &Question, now: Now) -> Result<Exp
     let name = question.name.trim_end_matches('.').to_ascii_lowercase();
     let wire = checked_wire_name(&name).ok_or_else(|| CannotExplain::BadName(question.name.clone()))?;
     match view.zones.find(&wire) {
-        Found::NoName { .. } if view.zones.dname(&wire).is_some() => {}
+        Found::NoName { redirect: Some(_), .. } => {}
         Found::Outside | Found::NoName { .. } => return Err(CannotExplain::NotServed(name)),
         Found::Node { .. } | Found::Cut { .. } => {}
     }
@@ -182,8 +182,8 @@ fn asked_service(view: &View, mut wire: Vec<u8>, rtype: u16) -> Option<u32> {
                 }
                 wire = node.rrset(reply::CNAME)?.target.to_vec();
             }
-            Found::NoName { .. } => {
-                let redirect = view.zones.dname(&wire)?;
+            Found::NoName { redirect, .. } => {
+                let redirect = redirect?;
                 let prefix_len = wire.len().checked_sub(redirect.owner_len)?;
                 wire.truncate(prefix_len);
                 wire.extend_from_slice(&redirect.rrset.target);

@@ -16,6 +16,10 @@ pub const MIN_UDP_SIZE: u16 = 512;
 /// [`MIN_UDP_SIZE`].
 pub const MAX_NSID_LEN: usize = 128;
 
+/// Most options that are read of one query; with more it is malformed. A query has a handful; what brings more only wants
+/// them skipped, at our cost.
+pub const MAX_OPTIONS: usize = 64;
+
 /// Option codes (IANA, "DNS EDNS0 Option Codes").
 const NSID: u16 = 3;
 const CLIENT_SUBNET: u16 = 8;
@@ -61,7 +65,9 @@ impl<'a> Edns<'a> {
         if self.version != 0 {
             return Ok(());
         }
+        let mut left = MAX_OPTIONS;
         while !data.is_empty() {
+            left = left.checked_sub(1).ok_or(Fault::Opt)?;
             let (&[c0, c1, l0, l1], rest) = data.split_first_chunk().ok_or(Fault::Opt)?;
             let len = usize::from(u16::from_be_bytes([l0, l1]));
             let (option, rest) = rest.split_at_checked(len).ok_or(Fault::Opt)?;

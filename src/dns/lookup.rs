@@ -84,9 +84,9 @@ impl<'v> Lookup<'v, '_, '_, '_> {
         let view = self.view;
         match view.zones.find(name) {
             Found::Node { zone, node } => self.at_node(zone, node, name),
-            Found::NoName { zone } => {
+            Found::NoName { zone, redirect } => {
                 self.reply.authoritative = true;
-                match view.zones.dname(name) {
+                match redirect {
                     Some(redirect) => self.redirect(&redirect, name),
                     None => {
                         self.reply.rcode = Rcode::NxDomain;

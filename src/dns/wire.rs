@@ -18,6 +18,10 @@ pub const MAX_NAME_LEN: usize = 255;
 /// Longest label, in bytes; length bytes above are compression pointers or reserved.
 const MAX_LABEL_LEN: u8 = 63;
 
+/// Most records, and most questions, that are read of one message. A query has one or two; what brings more only wants
+/// them skipped, at our cost.
+pub const MAX_RECORDS: usize = 32;
+
 /// Type OPT (RFC 6891 6.1.1).
 const OPT: u16 = 41;
 
@@ -101,7 +105,8 @@ pub enum Fault {
     NoQuestion,
     /// The question ends early, is compressed, or has a label or name that is too long.
     Question,
-    /// A record ends early, or an OPT record lies outside the additional section.
+    /// A record ends early, an OPT record lies outside the additional section, or there are more than
+    /// [`MAX_RECORDS`].
     Record,
     /// Bytes behind the last record.
     TrailingBytes,
@@ -309,6 +314,9 @@ impl<'a> Message<'a> {
             at = question.end();
             self.question = Some(question);
         } else {
+            if usize::from(header.counts[0]) > MAX_RECORDS {
+                return;
+            }
             for _ in 0..header.counts[0] {
                 let Some(end) = any_name_end(bytes, at).filter(|end| end + 4 <= bytes.len()) else { return };
                 at = end + 4;
@@ -321,8 +329,11 @@ impl<'a> Message<'a> {
 
     /// Walks the three sections of records from `at` and returns where they end.
     fn read_sections(&mut self, header: Header, bytes: &'a [u8], mut at: usize) -> Result<usize, Fault> {
-        let [_, answers, authorities, additionals] = header.counts;
-        for _ in 0..usize::from(answers) + usize::from(authorities) {
+        let [_, answers, authorities, additionals] = header.counts.map(usize::from);
+        if answers + authorities + additionals > MAX_RECORDS {
+            return Err(Fault::Record);
+        }
+        for _ in 0..answers + authorities {
             let record = Record::read(bytes, at).ok_or(Fault::Record)?;
             if record.rtype == OPT {
                 return Err(Fault::Record);

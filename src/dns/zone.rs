@@ -121,11 +121,10 @@ impl Zones {
     }
 
     /// What stands at a name: wire form, lower case, uncompressed. One hash lookup when the name exists; else one
-    /// more for each label up to its closest encloser, bounded by the depth of the deepest name of any zone.
+    /// or two more as a rule, and at most eight.
     ///
     /// A zone inside another one answers for its own names, whether the outer one delegates to it or not. For DS at
-    /// the inner apex see [`Self::above`]; for names below a DNAME, which are [`Found::NoName`] here, see
-    /// [`Self::dname`].
+    /// the inner apex see [`Self::above`].
     pub fn find(&self, name: &[u8]) -> Found<'_> {
         if let Some(entry) = self.table.exact(name) {
             return match entry.at {
@@ -133,11 +132,14 @@ impl Zones {
                 At::Cut(cut) => self.at_cut(entry, cut),
             };
         }
-        let Some((_, entry)) = self.table.encloser(name) else { return Found::Outside };
+        let Some((owner, entry)) = self.table.encloser(name) else { return Found::Outside };
         match entry.at {
             At::Node { wildcard: Some(wildcard), .. } => self.at_node(entry, wildcard),
-            At::Node { wildcard: None, .. } => {
-                self.zone(entry).map_or(Found::Outside, |zone| Found::NoName { zone })
+            At::Node { node, wildcard: None } => {
+                let Some(zone) = self.zone(entry) else { return Found::Outside };
+                let dname = self.nodes.get(node as usize).and_then(|node| node.rrset(DNAME));
+                let redirect = dname.map(|rrset| Redirect { owner_len: owner.len(), rrset });
+                Found::NoName { zone, redirect }
             }
             At::Cut(cut) => self.at_cut(entry, cut),
         }
@@ -153,14 +155,6 @@ impl Zones {
             Some(cut) => Found::Cut { zone: outer, cut },
             None => Found::Node { zone: outer, node: &self.nothing },
         }
-    }
-
-    /// The DNAME that redirects a name for which [`Self::find`] gave [`Found::NoName`] (RFC 6672 3.2).
-    pub fn dname(&self, name: &[u8]) -> Option<Redirect<'_>> {
-        let (owner, entry) = self.table.encloser(name)?;
-        let At::Node { node, .. } = entry.at else { return None };
-        let rrset = self.nodes.get(node as usize)?.rrset(DNAME)?;
-        Some(Redirect { zone: self.zone(entry)?, owner_len: owner.len(), rrset })
     }
 
     /// The zones, in the order of their files.
@@ -208,6 +202,8 @@ pub enum Found<'z> {
     NoName {
         /// The zone.
         zone: &'z Zone,
+        /// What stands in for it all the same: the DNAME right above it (RFC 6672 3.2).
+        redirect: Option<Redirect<'z>>,
     },
     /// The name lies at or below a zone cut. A DS query for the cut itself (the query name is `cut.owner_len` long)
     /// is not referred but answered from here: `cut.ds`, or no data (RFC 4035 3.1.4.1).
@@ -298,8 +294,6 @@ pub struct Cut {
 /// A DNAME above a name.
 #[derive(Debug)]
 pub struct Redirect<'z> {
-    /// The zone.
-    pub zone: &'z Zone,
     /// Length of the DNAME's owner in wire form: the last so many bytes of the query name.
     pub owner_len: usize,
     /// The DNAME, with its target.

@@ -186,7 +186,7 @@ impl Running {
         Arc::clone(&self.counts)
     }
 
-    /// Sends what is queued and takes leave of the collector; blocks for little more than [`sender::FLUSH`] at most.
+    /// Sends what is queued and takes leave of the collector; blocks for little more than a second at most.
     pub fn stop(self) {
         drop(self.stop);
         let _ = self.thread.join(); // A panic was already told by the panic hook.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Batches of datagrams are Linux's. Elsewhere hickory-server reads the UDP sockets (`portable.rs`), around the same
-//! responder; with the feature `portable` it is there on Linux too, for [`start_portable`]. `--cfg portable_only` makes
+//! responder; with the feature `portable` it is there on Linux too, for `start_portable`. `--cfg portable_only` makes
 //! a build on Linux leave out what is Linux's, to show that it can be left out.
 //!
 //! Every thread owns its responder, so counters have one writer and nothing on a query's way takes a lock. TCP has a
@@ -37,6 +37,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use crate::config;
 use crate::control::{Clock, Reader, Snapshot};
 use crate::dns::{self, Query, Worker};
 
@@ -125,7 +126,7 @@ pub fn start_with<R: Responder>(
     let mut taps = taps.unwrap_or_default().into_iter();
     serving.start_udp(bound.udp, clock, &mut new_responder, &mut taps)?;
     if !bound.tcp.is_empty() {
-        let limits = tcp::Limits::new(bound.limits);
+        let limits = tcp_limits(bound.limits, serving.open_files);
         let server = tcp::Server::new(bound.tcp, limits, clock, &serving.gate, &serving.stats)?;
         let responder = new_responder();
         let tap = taps.next();
@@ -146,6 +147,22 @@ pub fn start_portable<R: Responder>(bound: Bound, clock: Clock, responder: R) ->
     Ok(serving)
 }
 
+/// The limits, made to fit this process's limit of open files.
+fn tcp_limits(configured: config::Tcp, open_files: Option<u64>) -> tcp::Limits {
+    let limits = tcp::Limits::new(configured);
+    let Some(open_files) = open_files else { return limits };
+    let limits = limits.within(open_files);
+    if limits.connections < configured.max_connections {
+        tracing::warn!(
+            "dns.tcp.max_connections = {} does not fit into the limit of {open_files} open files: at most {} TCP \
+             connections are taken (raise the limit: systemd's LimitNOFILE=, or `ulimit -n`)",
+            configured.max_connections,
+            limits.connections
+        );
+    }
+    limits
+}
+
 /// Threads that answer, or wait at the gate to begin. Dropped without [`Serving::stop`]: they are told to end, and
 /// nobody waits for them.
 #[derive(Debug)]
@@ -153,6 +170,8 @@ pub struct Serving {
     gate: Arc<Gate>,
     stats: Arc<Stats>,
     threads: Vec<JoinHandle<()>>,
+    /// How many files this process may have open; absent: any number, or nobody knows.
+    open_files: Option<u64>,
     /// Outlives the threads, whose last messages it sends.
     dnstap: Option<dnstap::Running>,
 }
@@ -160,13 +179,15 @@ pub struct Serving {
 impl Serving {
     /// Without threads yet.
     fn new() -> Self {
-        if let Err(error) = system::raise_open_files() {
+        let open_files = system::raise_open_files().unwrap_or_else(|error| {
             tracing::warn!(%error, "the limit of open files stays as it is");
-        }
+            None
+        });
         Self {
             gate: Arc::new(Gate::new()),
             stats: Arc::new(Stats::default()),
             threads: Vec::new(),
+            open_files,
             dnstap: None,
         }
     }

@@ -46,6 +46,8 @@ pub struct Stats {
     pub tcp_slow_writers: Counter,
     /// TCP connections closed because the client did not take its answers.
     pub tcp_slow_readers: Counter,
+    /// TCP connections closed because they held most of the memory that all may have together.
+    pub tcp_over_memory: Counter,
     /// Failures to accept a TCP connection.
     pub tcp_accept_failed: Counter,
 }

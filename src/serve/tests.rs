@@ -436,3 +436,12 @@ fn port_zero_gives_udp_and_tcp_the_same_port() {
     assert_eq!(tcp, bound.local_addrs());
     assert_eq!(udp, [tcp[0], tcp[0], tcp[1], tcp[1]]);
 }
+
+#[test]
+fn the_kernel_keeps_no_megabytes_of_answers_for_one_tcp_client() {
+    let bound = bind(&settings(&["127.0.0.1:0"])).unwrap();
+    let _client = TcpStream::connect(bound.local_addrs()[0]).unwrap();
+    bound.tcp[0].set_nonblocking(false).unwrap();
+    let (accepted, _) = bound.tcp[0].accept().unwrap();
+    assert!(SockRef::from(&accepted).send_buffer_size().unwrap() <= 128 << 10);
+}

@@ -11,4 +11,6 @@
 mod harness;
 
 mod differential;
+mod random;
+mod resolvers;
 mod servers;

@@ -130,9 +130,11 @@ impl<'f> Draft<'f> {
     }
 }
 
-/// Whether two records of a type are one: names compare without letter case (RFC 4343).
+/// Whether two records of a type are one: names compare without letter case (RFC 4343), but in types younger than
+/// the list of those whose canonical form folds them (RFC 4034 6.2, RFC 3597 7).
 fn same_data(rtype: Rtype, a: &[u8], b: &[u8]) -> bool {
-    let Some(offset) = rdata::target_offset(rtype) else { return a == b };
+    let young = matches!(rtype, Rtype::SVCB | Rtype::HTTPS);
+    let Some(offset) = rdata::target_offset(rtype).filter(|_| !young) else { return a == b };
     let parts = |data: &'_ [u8]| -> Option<[Vec<u8>; 3]> {
         let (before, rest) = data.split_at_checked(offset)?;
         let (target, behind) = rest.split_at_checked(name::wire_len(rest)?)?;

@@ -1,12 +1,15 @@
 //! Every name of every zone in one open-addressing table.
 //!
-//! A name that exists costs one hash and, nearly always, one comparison. A name that does not costs one more lookup
-//! for each label between it and its closest encloser, and never more lookups than the deepest name of any zone has
-//! labels, however long the question is.
+//! A name that exists costs one hash and, nearly always, one comparison. A name that does not costs one more lookup when
+//! the name right above it exists, and at most eight, however deep question and zones are: the table holds everything
+//! above its names, so that a name exists in it whenever one below does, and halving finds where that ends.
 
 use std::collections::BTreeMap;
 
 use super::name::{self, Name};
+
+/// Most labels of a name: it has 255 bytes, and the root takes one (RFC 1035 2.3.4).
+const MAX_LABELS: usize = 127;
 
 /// What a name stands for. The numbers are positions in the lists of [`super::Zones`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +32,10 @@ pub(super) enum At {
 pub(super) struct Table {
     /// A power of two of them, at most half of them taken; none when the table is empty.
     slots: Box<[Slot]>,
-    names: Box<[Stored]>,
+    names: Vec<Stored>,
     /// The names' bytes, one after the other.
-    arena: Box<[u8]>,
-    /// Labels of the shallowest and of the deepest name.
+    arena: Vec<u8>,
+    /// Labels of the shallowest and of the deepest entry.
     labels: (usize, usize),
 }
 
@@ -49,27 +52,42 @@ struct Slot {
 struct Stored {
     offset: u32,
     len: u8,
-    entry: Entry,
+    stands: Stands,
+}
+
+/// What a stored name is there for.
+#[derive(Clone, Copy, Debug)]
+enum Stands {
+    /// It is one of the entries.
+    For(Entry),
+    /// It lies above an entry and is none; the position (from 1) of its closest encloser, 0: it has none.
+    Between(u32),
 }
 
 impl Table {
     pub(super) fn new(entries: &BTreeMap<Name, Entry>) -> Self {
         let mut table = Self {
-            slots: vec![Slot::default(); (entries.len() * 2).next_power_of_two()].into(),
+            slots: vec![Slot::default(); ((entries.len() + between(entries).len()) * 2).next_power_of_two()]
+                .into(),
             labels: (usize::MAX, 0),
             ..Self::default()
         };
-        let (mut names, mut arena) = (Vec::with_capacity(entries.len()), Vec::new());
         for (name, &entry) in entries {
             let labels = name::labels(name).count();
             table.labels = (table.labels.0.min(labels), table.labels.1.max(labels));
-            names.push(Stored { offset: arena.len() as u32, len: name.len() as u8, entry });
-            arena.extend_from_slice(name);
-            table.insert(hash(name), names.len() as u32);
+            table.store(name, Stands::For(entry));
         }
-        table.names = names.into();
-        table.arena = arena.into();
+        for (name, encloser) in between(entries) {
+            let position = encloser.and_then(|above| table.position(above)).unwrap_or(0);
+            table.store(name, Stands::Between(position));
+        }
         table
+    }
+
+    fn store(&mut self, name: &[u8], stands: Stands) {
+        self.names.push(Stored { offset: self.arena.len() as u32, len: name.len() as u8, stands });
+        self.arena.extend_from_slice(name);
+        self.insert(hash(name), self.names.len() as u32);
     }
 
     fn insert(&mut self, hash: u64, position: u32) {
@@ -83,40 +101,82 @@ impl Table {
 
     /// What stands at exactly this name.
     pub(super) fn exact(&self, name: &[u8]) -> Option<Entry> {
-        self.search(name).map(|stored| stored.entry)
+        match self.stored(self.position(name)?)?.stands {
+            Stands::For(entry) => Some(entry),
+            Stands::Between(_) => None,
+        }
     }
 
     /// The closest encloser (RFC 4592 3.3.1): the nearest name above this one that exists.
     pub(super) fn encloser(&self, name: &[u8]) -> Option<(&[u8], Entry)> {
+        let mut starts = [0; MAX_LABELS + 1];
+        let mut labels: usize = 0;
+        for (start, above) in starts.iter_mut().skip(1).zip(name::ancestors(name).skip(1)) {
+            *start = name.len() - above.len();
+            labels += 1;
+        }
         let (shallowest, deepest) = self.labels;
-        let labels = name::ancestors(name).count().saturating_sub(1);
-        let skipped = labels.saturating_sub(deepest).max(1);
-        let left = (labels + 1).saturating_sub(shallowest.saturating_add(skipped));
-        name::ancestors(name).skip(skipped).take(left).find_map(|above| {
-            let hit = self.search(above)?;
-            Some((self.name(hit), hit.entry))
-        })
+        // By labels taken off: the fewest with which the rest is stored. What is stored stays so with more taken off.
+        let mut fewest = labels.saturating_sub(deepest).max(1);
+        let mut most = labels.checked_sub(shallowest)?;
+        let mut found = None;
+        let mut taken = fewest; // first the likeliest
+        while fewest <= most {
+            match self.position(name.get(*starts.get(taken)?..)?) {
+                Some(position) => {
+                    found = Some(position);
+                    most = taken - 1;
+                }
+                None => fewest = taken + 1,
+            }
+            taken = usize::midpoint(fewest, most);
+        }
+        let mut stored = self.stored(found?)?;
+        if let Stands::Between(encloser) = stored.stands {
+            stored = self.stored(encloser)?;
+        }
+        match stored.stands {
+            Stands::For(entry) => Some((self.name(stored), entry)),
+            Stands::Between(_) => None,
+        }
     }
 
-    fn search(&self, name: &[u8]) -> Option<&Stored> {
+    /// The position of a stored name, from 1.
+    fn position(&self, name: &[u8]) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;
         let hash = hash(name);
         let mut at = hash as usize & mask;
         loop {
             let slot = self.slots.get(at)?;
             // A free slot ends the search, and half of them are free.
-            let stored = self.names.get((slot.position as usize).checked_sub(1)?)?;
+            let stored = self.stored(slot.position)?;
             if slot.tag == (hash >> 32) as u32 && self.name(stored) == name {
-                return Some(stored);
+                return Some(slot.position);
             }
             at = (at + 1) & mask;
         }
+    }
+
+    fn stored(&self, position: u32) -> Option<&Stored> {
+        self.names.get((position as usize).checked_sub(1)?)
     }
 
     fn name(&self, stored: &Stored) -> &[u8] {
         let offset = stored.offset as usize;
         self.arena.get(offset..offset + usize::from(stored.len)).unwrap_or_default()
     }
+}
+
+/// Names above entries that are none themselves, each with its closest encloser among the entries.
+fn between(entries: &BTreeMap<Name, Entry>) -> BTreeMap<&[u8], Option<&[u8]>> {
+    let mut between = BTreeMap::new();
+    for name in entries.keys() {
+        let above = || name::ancestors(name).skip(1);
+        let encloser = above().find(|above| entries.contains_key(*above));
+        let gap = above().take_while(|above| Some(*above) != encloser);
+        between.extend(gap.map(|above| (above, encloser)));
+    }
+    between
 }
 
 /// FNV-1a's shape over eight bytes at a time: xor, multiply; the shift brings what the multiplication carries up back
@@ -137,4 +197,38 @@ fn hash(name: &[u8]) -> u64 {
     }
     mix(last);
     hash
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::{btree_set, vec};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Up to six labels of two, so that names often lie above one another.
+    fn any_name() -> impl Strategy<Value = Name> {
+        vec(prop_oneof![Just(b'a'), Just(b'b')], 0..7).prop_map(|labels| {
+            let wire: Vec<u8> = labels.into_iter().flat_map(|label| [1, label]).chain([0]).collect();
+            wire.into()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_name_has_the_encloser_that_a_look_at_each_name_above_it_finds(
+            names in btree_set(any_name(), 0..20),
+            asked in vec(any_name(), 20),
+        ) {
+            let entry = |at| Entry { zone: 0, at: At::Cut(at) };
+            let entries: BTreeMap<Name, Entry> = names.into_iter().zip((0..).map(entry)).collect();
+            let table = Table::new(&entries);
+            for name in asked {
+                prop_assert_eq!(table.exact(&name), entries.get(&name).copied());
+                let above = name::ancestors(&name).skip(1).find_map(|above| entries.get_key_value(above));
+                let expected = above.map(|(above, entry)| (&**above, *entry));
+                prop_assert_eq!(table.encloser(&name), expected);
+            }
+        }
+    }
 }

@@ -49,7 +49,7 @@ fn look(zones: &Zones, qname: &str, qtype: &str) -> String {
     let qname = wire(qname);
     match zones.find(&qname) {
         Found::Outside => "outside".to_owned(),
-        Found::NoName { zone } => format!("no name in {}", zone.name()),
+        Found::NoName { zone, .. } => format!("no name in {}", zone.name()),
         Found::Cut { zone, cut } => {
             let owner = &qname[qname.len() - cut.owner_len..];
             format!("{} refers to {}", zone.name(), Written(owner))

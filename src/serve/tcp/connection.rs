@@ -73,6 +73,8 @@ pub(super) struct Connection<R> {
     /// Whether the server stops: then only what is under way is still answered.
     is_last_call: bool,
     queries_left: u32,
+    /// Bytes of memory as last told to the table.
+    held: usize,
     /// Whether nothing more is read, and how to part once all answers are taken.
     farewell: Option<Farewell>,
 }
@@ -103,6 +105,8 @@ enum Cut {
     Idle,
     SlowWriter,
     SlowReader,
+    /// All connections together hold too much, and this one most of it; counted where that is decided.
+    Memory,
     /// The socket failed, or nothing more came after a stop.
     Over,
 }
@@ -127,6 +131,7 @@ impl<R: Responder> Connection<R> {
             idle: shared.limits.idle,
             is_last_call: false,
             queries_left: shared.limits.queries,
+            held: 0,
             farewell: None,
             shared,
         }
@@ -135,15 +140,11 @@ impl<R: Responder> Connection<R> {
     pub(super) async fn run(mut self) {
         let stats = &Rc::clone(&self.shared).stats;
         match self.talk().await {
-            Ok(Farewell::Close) | Err(Cut::Over) => {}
+            Ok(Farewell::Close) | Err(Cut::Over | Cut::Memory) => {}
             Ok(Farewell::Linger) => self.linger().await,
             Err(Cut::Idle) => stats.tcp_idle.add(1),
             Err(Cut::SlowWriter) => stats.tcp_slow_writers.add(1),
-            Err(Cut::SlowReader) => {
-                stats.tcp_slow_readers.add(1);
-                // A reset, or the kernel would keep the answers, and try to get rid of them for minutes.
-                let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
-            }
+            Err(Cut::SlowReader) => stats.tcp_slow_readers.add(1),
         }
     }
 
@@ -151,6 +152,7 @@ impl<R: Responder> Connection<R> {
         loop {
             let has_answered = self.answer();
             self.flush()?;
+            self.account()?;
             if has_answered && self.is_reading() && frame(&self.input).is_some() {
                 // Pending answers were in the way of more; now they are taken.
             } else if let (Some(farewell), true) = (self.farewell, self.pending.is_empty()) {
@@ -238,6 +240,19 @@ impl<R: Responder> Connection<R> {
         Ok(())
     }
 
+    /// Tells the table what memory this connection has beyond what every connection may keep.
+    fn account(&mut self) -> Result<(), Cut> {
+        let [input, pending] =
+            [&self.input, &self.pending].map(|buffer| buffer.capacity().saturating_sub(KEPT_BYTES));
+        let held = input + pending;
+        if held == self.held {
+            return Ok(());
+        }
+        self.shared.held.set((self.shared.held.get() + held).saturating_sub(self.held));
+        self.held = held;
+        if self.shared.hold(self.id, held) { Ok(()) } else { Err(Cut::Memory) }
+    }
+
     /// Waits for the client, the server's stop, or the end of patience.
     async fn wait(&mut self) -> Result<(), Cut> {
         let now = self.shared.clock.mono();
@@ -259,7 +274,12 @@ impl<R: Responder> Connection<R> {
             ready = time::timeout(due.since(now), self.stream.ready(interest)) => ready,
         };
         match ready {
-            Ok(Ok(ready)) if is_reading && (ready.is_readable() || ready.is_read_closed()) => self.read(),
+            Ok(Ok(ready)) if is_reading && (ready.is_readable() || ready.is_read_closed()) => {
+                while self.shared.is_over_memory() {
+                    task::yield_now().await;
+                }
+                self.read()
+            }
             Ok(Ok(_)) => {
                 if let Some(arriving) = self.arriving.as_mut().filter(|_| !is_reading) {
                     arriving.since = now; // We did not look: the time does not count.
@@ -324,6 +344,16 @@ impl<R: Responder> Connection<R> {
             biased;
             () = stopping(&mut self.phase) => {}
             _ = time::timeout(limits.linger, discard(&self.stream, &self.shared, limits.linger_bytes)) => {}
+        }
+    }
+}
+
+impl<R> Drop for Connection<R> {
+    fn drop(&mut self) {
+        self.shared.held.set(self.shared.held.get().saturating_sub(self.held));
+        if !self.pending.is_empty() {
+            // A reset, or the kernel would keep the answers, and try to get rid of them for minutes.
+            let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
         }
     }
 }

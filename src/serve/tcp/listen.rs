@@ -17,6 +17,10 @@ use crate::serve::system;
 
 use super::Shared;
 
+/// Failures in a row that concern one connection each, and cost no pause: whoever can cause them must not be able to
+/// keep others waiting. More of them mean something else.
+const FREE_FAILURES: u32 = 64;
+
 /// First pause after a failed accept; each further failure in a row doubles it.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
@@ -47,7 +51,7 @@ impl Listener for TcpListener {
 /// Takes connections in until the server stops, and then those already made.
 pub(super) async fn run<L: Listener, R: Responder>(mut listener: L, shared: Rc<Shared<R>>) {
     let mut phase = shared.phase.clone();
-    let mut pause = Pause::default();
+    let mut failures = Failures::default();
     let mut log = LogLimit::default();
     loop {
         let accepted = tokio::select! {
@@ -57,28 +61,31 @@ pub(super) async fn run<L: Listener, R: Responder>(mut listener: L, shared: Rc<S
         };
         match accepted {
             Ok((stream, peer)) => {
-                pause = Pause::default();
-                shared.admit(stream, peer);
+                failures = Failures::default();
+                shared.admit(stream, peer).await;
             }
             Err(error) => {
                 shared.stats.tcp_accept_failed.add(1);
                 if log.allows(shared.clock.mono()) {
                     tracing::warn!(%error, "a TCP connection could not be accepted");
                 }
-                if system::is_out_of_files(&error) {
-                    shared.evict_most_idle();
+                let remedy = failures.remedy(&error);
+                if remedy == Remedy::Evict && shared.evict_most_idle().await {
+                    continue;
                 }
+                let pause = if remedy == Remedy::Retry { Duration::ZERO } else { failures.pause() };
                 tokio::select! {
                     biased;
                     () = stopping(&mut phase) => break,
-                    () = time::sleep(pause.next()) => {}
+                    // Even without a pause the connections have their turn.
+                    () = time::sleep(pause) => {}
                 }
             }
         }
     }
     for _ in 0..LAST_CALL_CONNECTIONS {
         match time::timeout(LAST_CALL, listener.accept()).await {
-            Ok(Ok((stream, peer))) => shared.admit(stream, peer),
+            Ok(Ok((stream, peer))) => shared.admit(stream, peer).await,
             Ok(Err(_)) | Err(_) => break,
         }
     }
@@ -90,18 +97,58 @@ pub(super) async fn stopping(phase: &mut watch::Receiver<Phase>) {
     let _ = phase.wait_for(|phase| phase.is_stopping()).await;
 }
 
-/// Pauses that double from failure to failure.
+/// Failed accepts since the last good one.
 #[derive(Debug, Default)]
-struct Pause {
-    failures: u32,
+struct Failures {
+    in_a_row: u32,
+    pauses: u32,
 }
 
-impl Pause {
-    fn next(&mut self) -> Duration {
-        let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
-        self.failures += 1;
+/// What helps against a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Remedy {
+    /// That connection is gone; there may be others.
+    Retry,
+    /// Somebody must give a descriptor.
+    Evict,
+    /// Time.
+    Pause,
+}
+
+impl Failures {
+    fn remedy(&mut self, error: &io::Error) -> Remedy {
+        self.in_a_row += 1;
+        if system::is_out_of_files(error) && self.in_a_row == 1 {
+            // Once: when that does not help, somebody else takes the descriptors, and more evictions would only close
+            // everybody's connections.
+            Remedy::Evict
+        } else if is_of_one_connection(error) && self.in_a_row <= FREE_FAILURES {
+            Remedy::Retry
+        } else {
+            Remedy::Pause
+        }
+    }
+
+    /// The next pause: they double from failure to failure.
+    fn pause(&mut self) -> Duration {
+        let pause = FIRST_PAUSE.saturating_mul(1 << self.pauses.min(16)).min(LONGEST_PAUSE);
+        self.pauses += 1;
         pause
     }
+}
+
+/// Whether accepting failed for the connection in hand only: Linux tells the new socket's errors here (accept(2)).
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkUnreachable
+            | io::ErrorKind::NetworkDown
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::Interrupted
+    )
 }
 
 /// Lets one log line through per [`LOG_INTERVAL`].
@@ -126,9 +173,33 @@ mod tests {
 
     #[test]
     fn pauses_grow_from_ten_milliseconds_to_one_second() {
-        let mut pause = Pause::default();
-        let pauses: Vec<u128> = (0..10).map(|_| pause.next().as_millis()).collect();
+        let mut failures = Failures::default();
+        let pauses: Vec<u128> = (0..10).map(|_| failures.pause().as_millis()).collect();
         assert_eq!(pauses, [10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000]);
+    }
+
+    #[test]
+    fn a_shortage_of_descriptors_costs_one_connection_and_then_time() {
+        let mut failures = Failures::default();
+        let remedies = [(); 3].map(|()| failures.remedy(&io::Error::from_raw_os_error(libc::EMFILE)));
+        assert_eq!(remedies, [Remedy::Evict, Remedy::Pause, Remedy::Pause]);
+    }
+
+    #[test]
+    fn aborted_connections_cost_no_time_until_they_are_suspiciously_many() {
+        let mut failures = Failures::default();
+        for errno in [libc::ECONNABORTED, libc::EHOSTUNREACH, libc::EPERM, libc::EINTR].repeat(16) {
+            assert_eq!(failures.remedy(&io::Error::from_raw_os_error(errno)), Remedy::Retry, "{errno}");
+        }
+        assert_eq!(failures.remedy(&io::Error::from_raw_os_error(libc::ECONNABORTED)), Remedy::Pause);
+    }
+
+    #[test]
+    fn what_is_nobodys_fault_waits() {
+        for errno in [libc::ENOBUFS, libc::ENOMEM, libc::EINVAL, libc::EPROTO] {
+            let remedy = Failures::default().remedy(&io::Error::from_raw_os_error(errno));
+            assert_eq!(remedy, Remedy::Pause, "{errno}");
+        }
     }
 
     #[test]

@@ -7,7 +7,8 @@
 //! Who does not play along is cut off: silent longer than `idle`, a message longer than [`Limits::message`] on its way,
 //! answers not taken for [`Limits::write`]. When a limit on connections is reached, the most idle connection makes
 //! room for the new one (RFC 7766 section 6.2.3 lets a server close idle connections as it sees fit): in all, or
-//! among those of the same client.
+//! among those of the same client. When all connections together hold more than [`Limits::held_bytes`], the one that
+//! holds most goes: who reads the answers to whole queries holds next to nothing.
 
 mod connection;
 mod listen;
@@ -46,7 +47,7 @@ const DRAIN: Duration = Duration::from_secs(3);
 /// What a connection may do, and how many there may be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Connections in all.
+    /// Connections in all: no more, not even for a moment.
     pub(super) connections: usize,
     /// Connections a client.
     pub(super) per_client: usize,
@@ -58,6 +59,9 @@ pub(super) struct Limits {
     pub(super) message_reads: u32,
     /// Bytes of answers not taken, from which on no more queries are read or answered.
     pub(super) pending_bytes: usize,
+    /// Memory for incomplete messages and for answers not taken, of all connections together, in bytes; what a connection
+    /// may keep while it is idle does not count.
+    pub(super) held_bytes: usize,
     /// Longest time in which a client must take the answers that it has pending.
     pub(super) write: Duration,
     /// Queries answered before the connection is closed, so that one client does not keep a place for good.
@@ -79,11 +83,19 @@ impl Limits {
             message: Duration::from_secs(2),
             message_reads: 128,
             pending_bytes: 64 << 10,
+            held_bytes: 32 << 20,
             write: Duration::from_secs(2),
             queries: 1_000,
             linger: Duration::from_secs(1),
             linger_bytes: 256 << 10,
         }
+    }
+
+    /// The same with no more connections than leave a quarter of this process's `open_files` to everything else:
+    /// probes, the API, files. A crowd must not be able to blind the probes.
+    pub(super) fn within(self, open_files: u64) -> Self {
+        let most = usize::try_from(open_files / 4 * 3).unwrap_or(usize::MAX).max(1);
+        Self { connections: self.connections.min(most), ..self }
     }
 }
 
@@ -151,7 +163,9 @@ struct Shared<R> {
     table: RefCell<Table<AbortHandle>>,
     /// Connections whose task has not ended; more than in the table, for a moment, after an eviction.
     alive: Cell<usize>,
-    emptied: Notify,
+    ended: Notify,
+    /// What all connections whose task has not ended hold, in bytes.
+    held: Cell<usize>,
     limits: Limits,
     clock: Clock,
     phase: watch::Receiver<Phase>,
@@ -173,7 +187,8 @@ impl<R: Responder> Shared<R> {
             scratch: RefCell::new(Scratch::new()),
             table: RefCell::new(Table::new(limits.connections, limits.per_client)),
             alive: Cell::new(0),
-            emptied: Notify::new(),
+            ended: Notify::new(),
+            held: Cell::new(0),
             limits,
             clock,
             phase,
@@ -182,11 +197,13 @@ impl<R: Responder> Shared<R> {
     }
 
     /// Takes a new connection in, in place of the most idle one if a limit is reached.
-    fn admit(self: &Rc<Self>, stream: TcpStream, peer: SocketAddr) {
+    async fn admit(self: &Rc<Self>, stream: TcpStream, peer: SocketAddr) {
         self.stats.tcp_accepted.add(1);
         let client = Client::of(peer.ip());
-        let victim = self.table.borrow_mut().make_room(client);
-        self.evict(victim);
+        // Again after the wait: another listener may have taken the place.
+        while let Some(task) = self.make_room(client) {
+            self.evict(&task).await;
+        }
         let id = self.table.borrow_mut().next_id();
         let presence = Presence::new(Rc::clone(self), id);
         let connection = Connection::new(stream, peer, Rc::clone(self), id);
@@ -197,23 +214,63 @@ impl<R: Responder> Shared<R> {
         self.table.borrow_mut().insert(id, client, self.clock.mono(), task.abort_handle());
     }
 
-    /// Closes the most idle connection, if there is any: its file descriptor is needed.
-    fn evict_most_idle(&self) {
-        let victim = self.table.borrow_mut().remove_most_idle();
-        self.evict(victim);
+    fn make_room(&self, client: Client) -> Option<AbortHandle> {
+        self.table.borrow_mut().make_room(client)
     }
 
-    fn evict(&self, victim: Option<AbortHandle>) {
-        if let Some(task) = victim {
-            self.stats.tcp_evicted.add(1);
+    /// Closes the most idle connection, as its file descriptor is needed; false: there are not two to choose from.
+    ///
+    /// Linux takes a descriptor before it looks whether anybody waits, so this happens also behind the connection that
+    /// got the last one. The descriptor is then spare, for the next; but that connection itself must not be the victim.
+    async fn evict_most_idle(&self) -> bool {
+        if self.table.borrow().len() < 2 {
+            return false;
+        }
+        let victim = self.table.borrow_mut().remove_most_idle();
+        match victim {
+            Some(task) => {
+                self.evict(&task).await;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Ends a connection that is no longer in the table, and waits until its descriptor is free.
+    async fn evict(&self, task: &AbortHandle) {
+        self.stats.tcp_evicted.add(1);
+        task.abort();
+        while self.alive.get() > self.table.borrow().len() {
+            self.ended.notified().await;
+        }
+    }
+
+    /// Notes what memory a connection holds, in bytes, and ends those that hold most while it is too much in all; false: the
+    /// caller is one of them.
+    fn hold(&self, id: Id, bytes: usize) -> bool {
+        self.table.borrow_mut().hold(id, bytes);
+        loop {
+            let Some((largest, task)) = self.table.borrow_mut().remove_largest_over(self.limits.held_bytes)
+            else {
+                return true;
+            };
+            self.stats.tcp_over_memory.add(1);
+            if largest == id {
+                return false;
+            }
             task.abort();
         }
+    }
+
+    /// Whether connections that were told to end still hold what nobody may have before they did.
+    fn is_over_memory(&self) -> bool {
+        self.held.get() > self.limits.held_bytes
     }
 
     /// Waits until no connection is left.
     async fn wait_empty(&self) {
         while self.alive.get() > 0 {
-            self.emptied.notified().await;
+            self.ended.notified().await;
         }
     }
 }
@@ -236,10 +293,8 @@ impl<R: Responder> Drop for Presence<R> {
     fn drop(&mut self) {
         self.shared.table.borrow_mut().remove(self.id);
         self.shared.stats.tcp_connections.sub(1);
-        let alive = self.shared.alive.get().saturating_sub(1);
-        self.shared.alive.set(alive);
-        if alive == 0 {
-            self.shared.emptied.notify_one();
-        }
+        self.shared.alive.set(self.shared.alive.get().saturating_sub(1));
+        // Who waits has looked at the count in the same poll, on this same thread: no end is missed.
+        self.shared.ended.notify_waiters();
     }
 }

@@ -27,13 +27,15 @@ pub(super) struct Id(u64);
 
 /// The connections, each with the handle `H` by which it is closed.
 ///
-/// Looking for the most idle one is a walk over all of them: some microseconds per thousand, and only when a limit is
-/// reached, which is less than accepting the connection costs. A list in idle order would have to be kept on every
+/// Looking for the most idle one, or the one that holds most, is a walk over all of them: some microseconds per thousand,
+/// and only when a limit is reached, which is less than accepting the connection costs. A list in idle order would have to be kept on every
 /// message.
 #[derive(Debug)]
 pub(super) struct Table<H> {
     entries: BTreeMap<Id, Entry<H>>,
     per_client: BTreeMap<Client, usize>,
+    /// What all connections hold together, in bytes.
+    held: usize,
     max: usize,
     max_per_client: usize,
     next: u64,
@@ -43,12 +45,13 @@ pub(super) struct Table<H> {
 struct Entry<H> {
     client: Client,
     active: Mono,
+    held: usize,
     handle: H,
 }
 
 impl<H> Table<H> {
     pub(super) fn new(max: usize, max_per_client: usize) -> Self {
-        Self { entries: BTreeMap::new(), per_client: BTreeMap::new(), max, max_per_client, next: 0 }
+        Self { entries: BTreeMap::new(), per_client: BTreeMap::new(), held: 0, max, max_per_client, next: 0 }
     }
 
     /// An id for [`Table::insert`].
@@ -70,7 +73,7 @@ impl<H> Table<H> {
 
     pub(super) fn insert(&mut self, id: Id, client: Client, now: Mono, handle: H) {
         *self.per_client.entry(client).or_default() += 1;
-        self.entries.insert(id, Entry { client, active: now, handle });
+        self.entries.insert(id, Entry { client, active: now, held: 0, handle });
     }
 
     /// Notes that the connection got an answer: only that counts as being active, so that trickling bytes does not
@@ -81,8 +84,32 @@ impl<H> Table<H> {
         }
     }
 
+    /// Notes how many bytes the connection holds.
+    pub(super) fn hold(&mut self, id: Id, bytes: usize) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            self.held = self.held.saturating_sub(entry.held).saturating_add(bytes);
+            entry.held = bytes;
+        }
+    }
+
+    /// Removes the connection that holds most, if all together hold more than `bytes`.
+    pub(super) fn remove_largest_over(&mut self, bytes: usize) -> Option<(Id, H)> {
+        if self.held <= bytes {
+            return None;
+        }
+        let largest = self.entries.iter().max_by_key(|(id, entry)| (entry.held, **id));
+        let id = largest.map(|(id, _)| *id)?;
+        self.remove(id).map(|handle| (id, handle))
+    }
+
+    /// How many connections there are.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     pub(super) fn remove(&mut self, id: Id) -> Option<H> {
         let entry = self.entries.remove(&id)?;
+        self.held = self.held.saturating_sub(entry.held);
         if let Some(count) = self.per_client.get_mut(&entry.client) {
             *count -= 1;
             if *count == 0 {
@@ -168,16 +195,35 @@ mod tests {
         assert!(table.per_client.is_empty());
     }
 
+    #[test]
+    fn when_too_much_is_held_who_holds_most_goes() {
+        let mut table = Table::new(9, 9);
+        let [a, b, c] = [1, 2, 3].map(|who| add(&mut table, client(&format!("192.0.2.{who}")), who).0);
+        table.hold(a, 10);
+        table.hold(b, 70);
+        table.hold(c, 20);
+        assert_eq!(table.remove_largest_over(100), None);
+        table.hold(c, 21);
+        assert_eq!(table.remove_largest_over(100), Some((b, b.0)));
+        assert_eq!(table.remove_largest_over(100), None);
+        table.remove(c);
+        table.hold(a, 101);
+        table.hold(b, 1_000);
+        assert_eq!(table.remove_largest_over(100), Some((a, a.0)), "who is gone holds nothing");
+        assert_eq!(table.held, 0);
+    }
+
     proptest! {
         #[test]
         fn limits_hold_and_counts_agree_whatever_happens(
-            steps in prop::collection::vec((0u8..4, 0u8..6, 0u64..1000), 1..200),
+            steps in prop::collection::vec((0u8..5, 0u8..6, 0u64..1000), 1..200),
         ) {
             let (max, max_per_client) = (7, 3);
             let mut table = Table::new(max, max_per_client);
             let mut ids = Vec::new();
             for (action, who, when) in steps {
                 match action {
+                    4 => if let Some(&id) = ids.get(usize::from(who)) { table.hold(id, when as usize); },
                     0 | 1 => ids.push(add(&mut table, client(&format!("192.0.2.{who}")), when).0),
                     2 => if let Some(&id) = ids.get(usize::from(who)) { table.touch(id, Mono(when)); },
                     _ => if let Some(&id) = ids.get(usize::from(who)) { table.remove(id); },
@@ -185,6 +231,7 @@ mod tests {
                 prop_assert!(table.entries.len() <= max);
                 prop_assert!(table.per_client.values().all(|&count| (1..=max_per_client).contains(&count)));
                 prop_assert_eq!(table.per_client.values().sum::<usize>(), table.entries.len());
+                prop_assert_eq!(table.held, table.entries.values().map(|entry| entry.held).sum::<usize>());
             }
         }
     }

@@ -273,33 +273,125 @@ impl Listener for Failing {
     }
 }
 
-#[test]
-fn accepting_survives_every_error_without_spinning() {
-    let errors =
-        [libc::ECONNABORTED, libc::EMFILE, libc::ENFILE, libc::EPROTO, libc::ENOBUFS, libc::ENETUNREACH];
+/// Runs a server around another listener than the usual one, as long as `body`.
+fn with_listener<L: Listener + 'static>(
+    wrap: impl FnOnce(TcpListener) -> L + Send,
+    stats: &Arc<Stats>,
+    body: impl FnOnce(SocketAddr),
+) {
     let listener = net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     listener.set_nonblocking(true).unwrap();
     let addr = listener.local_addr().unwrap();
-    let (gate, stats) = (Arc::new(Gate::new()), Arc::new(Stats::default()));
+    let gate = Gate::new();
     gate.open();
-    let clock = Clock::start();
-    let thread = thread::spawn({
-        let (phase, stats) = (gate.subscribe(), Arc::clone(&stats));
-        move || {
+    thread::scope(|scope| {
+        let phase = gate.subscribe();
+        scope.spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-            let shared = Rc::new(Shared::new(Echo::default(), None, patient(), clock, phase, stats));
+            let (responder, clock) = (Echo::default(), Clock::start());
+            let shared = Rc::new(Shared::new(responder, None, patient(), clock, phase, Arc::clone(stats)));
             LocalSet::new().block_on(&runtime, async {
-                let listener = TcpListener::from_std(listener).unwrap();
-                serve(vec![Failing { errors: errors.into(), listener }], shared).await;
+                serve(vec![wrap(TcpListener::from_std(listener).unwrap())], shared).await;
             });
-        }
+        });
+        body(addr);
+        gate.stop();
     });
-    ask(&mut connect(addr), 1);
+}
+
+/// How long the first query takes, behind these failures to accept.
+fn first_query_behind(errors: &[i32]) -> Duration {
+    let stats = Arc::new(Stats::default());
+    let clock = Clock::start();
+    let mut took = Duration::ZERO;
+    with_listener(
+        |listener| Failing { errors: errors.to_vec().into(), listener },
+        &stats,
+        |addr| {
+            ask(&mut connect(addr), 1);
+            took = clock.elapsed();
+        },
+    );
     assert_eq!(stats.tcp_accept_failed.get(), errors.len() as u64);
-    // 10 + 20 + 40 + 80 + 160 + 320 ms of pauses: it did not spin.
-    assert!(clock.mono().since(Default::default()) >= Duration::from_millis(630));
-    gate.stop();
-    thread.join().unwrap();
+    took
+}
+
+#[test]
+fn accepting_survives_every_error_without_spinning() {
+    let took = first_query_behind(&[
+        libc::EMFILE,
+        libc::ENFILE,
+        libc::EPROTO,
+        libc::ENOBUFS,
+        libc::ENOMEM,
+        libc::EINVAL,
+    ]);
+    // 10 + 20 + 40 + 80 + 160 + 320 ms of pauses: with nobody to evict, each failure costs one.
+    assert!(took >= Duration::from_millis(630));
+}
+
+#[test]
+fn connections_aborted_before_they_are_accepted_keep_nobody_waiting_but_never_spin() {
+    // 64 for nothing, and then pauses as above.
+    let took = first_query_behind(&[libc::ECONNABORTED; 64 + 6]);
+    assert!(took >= Duration::from_millis(630));
+}
+
+/// Has descriptors for so many connections, and like Linux fails for lack of one before it looks whether anybody waits.
+struct Narrow {
+    descriptors: u64,
+    stats: Arc<Stats>,
+    listener: TcpListener,
+}
+
+impl Listener for Narrow {
+    async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
+        if self.stats.tcp_connections.get() >= self.descriptors {
+            return Err(io::Error::from_raw_os_error(libc::EMFILE));
+        }
+        self.listener.accept().await
+    }
+}
+
+#[test]
+fn out_of_descriptors_the_most_idle_connection_gives_its_own() {
+    let (descriptors, stats) = (5, Arc::new(Stats::default()));
+    let narrow = |listener| Narrow { descriptors, stats: Arc::clone(&stats), listener };
+    with_listener(narrow, &stats, |addr| {
+        let mut streams = Vec::new();
+        for id in 0..100 {
+            let mut stream = connect(addr);
+            ask(&mut stream, id);
+            streams.push(stream);
+            assert!(stats.tcp_connections.get() <= descriptors);
+        }
+        assert!(is_closed(&mut streams[0]));
+        assert!(stats.tcp_accept_failed.get() >= 100 - descriptors);
+    });
+}
+
+#[test]
+fn connections_leave_a_quarter_of_the_descriptors_to_others() {
+    let limits = |open_files| patient().within(open_files).connections;
+    assert_eq!([limits(u64::MAX), limits(1_024), limits(40), limits(0)], [64, 64, 30, 1]);
+}
+
+#[test]
+fn of_all_that_hold_memory_the_one_that_holds_most_goes() {
+    let server = Running::new(Limits { held_bytes: 60_000, ..patient() });
+    let mut largest = connect(server.addr);
+    largest.write_all(&framed(&message(1, &[b'x'; 60_000]))[..40_000]).unwrap();
+    let mut small = connect(server.addr);
+    let query = framed(&message(2, &[b'x'; 20_000]));
+    small.write_all(&query[..17_000]).unwrap();
+    until("the cut", || {
+        // More by more, until it is too much together.
+        let _ = largest.write(&[b'x'; 1_000]);
+        server.stats.tcp_over_memory.get() == 1
+    });
+    assert!(is_closed(&mut largest));
+    small.write_all(&query[17_000..]).unwrap();
+    assert_eq!(read_framed(&mut small).unwrap(), answer(2, &[b'x'; 20_000]));
 }
 
 proptest! {

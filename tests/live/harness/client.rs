@@ -61,7 +61,8 @@ impl Answer {
 /// A query with an OPT record.
 pub(crate) fn query_bytes(name: &str, qtype: u16, client: Option<Ecs>) -> Vec<u8> {
     let mut bytes = vec![0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1];
-    for label in name.split('.') {
+    // The root has no labels.
+    for label in name.split('.').filter(|label| !label.is_empty()) {
         bytes.push(label.len() as u8);
         bytes.extend(label.as_bytes());
     }

@@ -19,10 +19,11 @@ pub(crate) fn three_places() -> Vec<Place> {
 }
 
 /// A country database built at this moment, in seconds since 1970.
-pub(crate) fn mmdb(places: &[Place], built_s: u64) -> Vec<u8> {
-    let records: Vec<_> = places
-        .iter()
-        .map(|&(first, last, code)| (first, last, Value::map([("country_code", Value::from(code))])))
+pub(crate) fn mmdb<S: AsRef<str>>(places: &[(S, S, &str)], built_s: u64) -> Vec<u8> {
+    let records: Vec<_> = (places.iter())
+        .map(|(first, last, code)| {
+            (first.as_ref(), last.as_ref(), Value::map([("country_code", Value::from(*code))]))
+        })
         .collect();
     written(&records, built_s)
 }

@@ -6,9 +6,10 @@ mod geo;
 mod process;
 
 use std::fs;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -57,12 +58,20 @@ fall = 2
 rise = 2
 cooldown = "1s""#;
 
-/// A loopback address that no other test uses, nor another run of this binary at the same time.
+/// A loopback address that no other test uses, nor another run at the same time.
 pub(crate) fn own_address() -> Ipv4Addr {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let run = (std::process::id() % 120) as u8;
-    Ipv4Addr::new(127, 100 + run, (number / 250) as u8, (number % 250) as u8 + 1)
+    Ipv4Addr::new(127, own_block(), (number / 250) as u8, (number % 250) as u8 + 1)
+}
+
+/// The second byte of this run's addresses: a socket on the block's last address keeps others out as long as it runs.
+fn own_block() -> u8 {
+    static CLAIM: OnceLock<(u8, UdpSocket)> = OnceLock::new();
+    let claim = |block| Some((block, UdpSocket::bind((Ipv4Addr::new(127, block, 255, 254), DNS_PORT)).ok()?));
+    let first = std::process::id();
+    let mut blocks = (0..120).map(|step| 100 + (first.wrapping_add(step) % 120) as u8);
+    CLAIM.get_or_init(|| blocks.find_map(claim).expect("a free block of loopback addresses")).0
 }
 
 /// Waits until `condition` gives something.

@@ -31,8 +31,12 @@ impl Process {
         fs::read_to_string(&self.log).unwrap()
     }
 
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        kill_process(self.pid(), signal).unwrap();
     }
 
     /// The exit code, once it has ended; -1 for a signal.

@@ -1,8 +1,8 @@
 //! Random record data, as master files have it.
 
 use super::name::{Name, draw_label};
-use super::random::Random;
 use super::zones::Draft;
+use crate::random::Random;
 
 /// Data for a record of that type in `zone`; what it points to is remembered as worth asking for.
 pub(super) fn draw_data(random: &mut Random, zone: &mut Draft<'_>, rtype: &str) -> String {

@@ -14,7 +14,6 @@ mod data;
 mod findings;
 mod name;
 mod queries;
-mod random;
 mod zones;
 
 use std::env;
@@ -28,9 +27,9 @@ use self::ask::{Client, Reply};
 use self::findings::Findings;
 use self::name::Name;
 use self::queries::Query;
-use self::random::Random;
 use self::zones::World;
 use crate::harness::Site;
+use crate::random::Random;
 use crate::servers::{MAX_UDP_SIZE, Server};
 
 /// Zones side by side.

@@ -1,6 +1,6 @@
 //! Names in wire form, as this test draws, writes and compares them.
 
-use super::random::Random;
+use crate::random::Random;
 
 /// Longest name in wire form, in bytes (RFC 1035 2.3.4).
 const MAX_LEN: usize = 255;

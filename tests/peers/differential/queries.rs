@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::name::{Name, draw_label};
-use super::random::Random;
 use super::zones::World;
+use crate::random::Random;
 
 const CLASS_IN: u16 = 1;
 

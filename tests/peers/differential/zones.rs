@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::data::draw_data;
 use super::name::{Name, draw_label};
-use super::random::Random;
+use crate::random::Random;
 use crate::servers::ZoneText;
 
 /// Types that any name may have, by how often they are drawn.

@@ -89,6 +89,7 @@ impl DnsCounts for LiveCounts {
                 one("idle", sockets.tcp_idle.get()),
                 one("slow_writer", sockets.tcp_slow_writers.get()),
                 one("slow_reader", sockets.tcp_slow_readers.get()),
+                one("memory", sockets.tcp_over_memory.get()),
             ],
             panics: sockets.panics.get(),
             dnstap: self.dnstap.as_ref().map(|counts| DnstapNumbers {

@@ -1,15 +1,15 @@
 //! Random numbers from a seed, the same on every machine.
 
-/// `SplitMix64`: small, and good enough to draw zones and queries.
+/// `SplitMix64`: small, and good enough to draw zones, maps and queries.
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(super) const fn new(seed: u64) -> Self {
+    pub(crate) const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(super) const fn next(&mut self) -> u64 {
+    pub(crate) const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,21 +18,21 @@ impl Random {
     }
 
     /// A number below `bound`, which is not 0.
-    pub(super) const fn below(&mut self, bound: usize) -> usize {
+    pub(crate) const fn below(&mut self, bound: usize) -> usize {
         (((self.next() >> 32) * bound as u64) >> 32) as usize
     }
 
     /// True in `percent` of 100 draws.
-    pub(super) const fn chance(&mut self, percent: usize) -> bool {
+    pub(crate) const fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    pub(super) fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+    pub(crate) fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len())]
     }
 
     /// A choice by weight.
-    pub(super) fn weighted<T: Copy>(&mut self, choices: &[(usize, T)]) -> T {
+    pub(crate) fn weighted<T: Copy>(&mut self, choices: &[(usize, T)]) -> T {
         let total = choices.iter().map(|(weight, _)| weight).sum();
         let mut point = self.below(total);
         for &(weight, choice) in choices {

@@ -1,0 +1,17 @@
+//! Every query there can be, one axis at a time over its whole range, then many at once: always a legal answer
+//! (`fuzz/legal.rs` says what that is), and one that a second implementation decodes. What the fuzzer found is asked
+//! again, and what an answer may cost in stack and instructions is measured.
+
+mod axes;
+mod combinations;
+mod corpus;
+mod cost;
+#[path = "../../fuzz/files.rs"]
+mod files;
+mod hostile;
+#[path = "../../fuzz/options.rs"]
+mod options;
+#[path = "../../fuzz/packet.rs"]
+#[allow(dead_code)] // others use the rest
+mod packet;
+mod world;
