@@ -28,6 +28,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use self::cookie::Cookie;
+use self::edns::OptAnswer;
 use self::lookup::Lookup;
 use self::reply::Reply;
 use self::wire::{Fault, Header, Message, Name, Question};
@@ -136,111 +137,121 @@ pub fn respond(view: &View, worker: &mut Worker, query: Query<'_>, out: &mut [u8
     let mut name = Name::EMPTY;
     let message = Message::parse(header, query.bytes, &mut name);
     worker.counters().count_query(&query, message.question.as_ref());
-    answer(view, worker, query, header, &message, out).unwrap_or(0)
+    Asked::new(view, query, header, &message).answer(worker, out).unwrap_or(0)
 }
 
-/// `None`: the buffer is smaller than it has to be.
-fn answer(
-    view: &View,
-    worker: &mut Worker,
-    query: Query<'_>,
+/// A query that was read.
+struct Asked<'a> {
+    view: &'a View,
+    query: Query<'a>,
     header: Header,
-    message: &Message<'_>,
-    out: &mut [u8],
-) -> Option<usize> {
-    let edns = message.edns.as_ref();
-    let (cookie, fault) = match edns.map(|edns| edns.read_session(&view.settings, &query)) {
-        None => (None, message.fault),
-        Some(Ok(cookie)) => (cookie, message.fault),
-        Some(Err(fault)) => (None, message.fault.or(Some(fault))),
-    };
-    if let Some(cookie) = &cookie {
-        worker.counters().count_cookie(cookie.standing);
+    message: &'a Message<'a>,
+    cookie: Option<Cookie>,
+    /// What is wrong, with the message or with how it came.
+    fault: Option<Fault>,
+}
+
+impl<'a> Asked<'a> {
+    fn new(view: &'a View, query: Query<'a>, header: Header, message: &'a Message<'a>) -> Self {
+        let session = message.edns.as_ref().map(|edns| edns.read_session(&view.settings, &query));
+        let (cookie, fault) = match session {
+            None => (None, message.fault),
+            Some(Ok(cookie)) => (cookie, message.fault),
+            Some(Err(fault)) => (None, message.fault.or(Some(fault))),
+        };
+        Self { view, query, header, message, cookie, fault }
     }
-    let limited = limit(view, worker, &query, fault, cookie.as_ref());
-    let opt = edns.map(|edns| {
-        let opt = edns.answer(&view.settings, query.transport, cookie.as_ref());
-        match fault {
+
+    /// `None`: the buffer is smaller than it has to be.
+    fn answer(&self, worker: &mut Worker, out: &mut [u8]) -> Option<usize> {
+        if let Some(cookie) = &self.cookie {
+            worker.counters().count_cookie(cookie.standing);
+        }
+        let limited = self.charge(worker);
+        let opt = self.opt(limited);
+        let opt_len = opt.map_or(0, |opt| opt.len());
+        let room = self.max_len().min(out.len()).checked_sub(opt_len)?;
+        let mut reply = Reply::begin(out, room, self.message.question.as_ref())?;
+        let scope = self.fill(worker, limited, &mut reply);
+        let rcode = reply.rcode;
+        if let Some(opt) = opt {
+            reply.extend_limit(opt_len);
+            opt.write(&mut reply, rcode, scope).ok()?;
+        }
+        worker.counters().count_response(self.query.transport, rcode);
+        Some(reply.finish(self.header))
+    }
+
+    /// What the client gets in place of content when its prefix has used up its answers over UDP: it is sent to TCP, or,
+    /// if it knows cookies, back with a good one (RFC 7873 5.2.3). Neither over TCP nor with a valid cookie is anybody
+    /// limited: there the client has shown that it is where it says.
+    fn charge(&self, worker: &Worker) -> Option<Limited> {
+        let (Some(rule), Transport::Udp) = (&self.view.settings.rate_limit, self.query.transport) else {
+            return None;
+        };
+        let table = worker.limits()?;
+        let is_verified = self.cookie.as_ref().is_some_and(Cookie::is_verified);
+        if is_verified || table.admit(rule, self.query.peer, self.query.now) {
+            return None;
+        }
+        let limited = match self.cookie {
+            _ if rule.dry_run => Limited::DryRun,
+            Some(_) if self.fault.is_none() => Limited::BadCookie,
+            _ => Limited::Slip,
+        };
+        worker.counters().count_limited(limited);
+        (!rule.dry_run).then_some(limited)
+    }
+
+    /// The answer's OPT record, for a query that has one.
+    fn opt(&self, limited: Option<Limited>) -> Option<OptAnswer<'_>> {
+        let edns = self.message.edns.as_ref()?;
+        let opt = edns.answer(&self.view.settings, self.query.transport, self.cookie.as_ref());
+        Some(match self.fault {
             Some(Fault::EdnsVersion) => opt.without_options(),
             _ if limited.is_some() => opt.without_growth(),
             _ => opt,
-        }
-    });
-    let opt_len = opt.map_or(0, |opt| opt.len());
-    let limit = match (query.transport, edns) {
-        (Transport::Udp, Some(edns)) => edns.udp_size(&view.settings, cookie.as_ref()).into(),
-        (Transport::Udp, None) => edns::MIN_UDP_SIZE.into(),
-        (Transport::Tcp, _) => MAX_TCP_SIZE,
-    };
-    let room = limit.min(out.len()).checked_sub(opt_len)?;
-    let mut reply = Reply::begin(out, room, message.question.as_ref())?;
-    let scope = match (fault, &message.question, &cookie) {
-        (None, Some(_), _) if limited == Some(Limited::BadCookie) => {
-            reply.fail(wire::Rcode::BadCookie, None);
-            0
-        }
-        (None, Some(_), _) if limited.is_some() => 0,
-        (None, Some(question), _) => look_up(view, worker, query, header, edns, question, &mut reply),
-        (Some(Fault::NoQuestion), None, Some(cookie)) => {
-            reply.rcode = cookie.fetched();
-            0
-        }
-        (fault, _, _) => {
-            let fault = fault.unwrap_or(Fault::QuestionCount);
-            reply.fail(fault.rcode(), fault.extended());
-            0
-        }
-    };
-    if limited == Some(Limited::Slip) {
-        reply.truncate();
-        reply.extended = None;
+        })
     }
-    let rcode = reply.rcode;
-    if let Some(opt) = opt {
-        reply.extend_limit(opt_len);
-        opt.write(&mut reply, rcode, scope).ok()?;
-    }
-    worker.counters().count_response(query.transport, rcode);
-    Some(reply.finish(header))
-}
 
-/// What the client gets in place of content when its prefix has used up its answers over UDP: it is sent to TCP, or, if
-/// it knows cookies, back with a good one (RFC 7873 5.2.3). Neither over TCP nor with a valid cookie is anybody limited:
-/// there the client has shown that it is where it says.
-fn limit(
-    view: &View,
-    worker: &Worker,
-    query: &Query<'_>,
-    fault: Option<Fault>,
-    cookie: Option<&Cookie>,
-) -> Option<Limited> {
-    let (Some(rule), Transport::Udp) = (&view.settings.rate_limit, query.transport) else { return None };
-    let table = worker.limits()?;
-    if cookie.is_some_and(Cookie::is_verified) || table.admit(rule, query.peer, query.now) {
-        return None;
+    /// Most bytes that the client takes and the operator gives.
+    fn max_len(&self) -> usize {
+        match (self.query.transport, &self.message.edns) {
+            (Transport::Udp, Some(edns)) => edns.udp_size(&self.view.settings, self.cookie.as_ref()).into(),
+            (Transport::Udp, None) => edns::MIN_UDP_SIZE.into(),
+            (Transport::Tcp, _) => MAX_TCP_SIZE,
+        }
     }
-    let limited = match cookie {
-        _ if rule.dry_run => Limited::DryRun,
-        Some(_) if fault.is_none() => Limited::BadCookie,
-        _ => Limited::Slip,
-    };
-    worker.counters().count_limited(limited);
-    (!rule.dry_run).then_some(limited)
-}
 
-/// Returns the scope of the answer.
-fn look_up(
-    view: &View,
-    worker: &mut Worker,
-    query: Query<'_>,
-    header: Header,
-    edns: Option<&edns::Edns<'_>>,
-    question: &Question<'_>,
-    reply: &mut Reply<'_>,
-) -> u8 {
-    let (id, qtype) = (header.id, question.qtype);
-    let redirected = [None; lookup::MAX_ALIASES + 1];
-    let mut lookup = Lookup { view, worker, query, id, qtype, edns, reply, scope: 0, redirected };
-    lookup.answer(question);
-    lookup.scope
+    /// Writes what comes between the question and the OPT record, and returns the answer's scope.
+    fn fill(&self, worker: &mut Worker, limited: Option<Limited>, reply: &mut Reply<'_>) -> u8 {
+        let mut scope = 0;
+        match (self.fault, &self.message.question, &self.cookie) {
+            (None, Some(_), _) if limited == Some(Limited::BadCookie) => {
+                reply.fail(wire::Rcode::BadCookie, None);
+            }
+            (None, Some(_), _) if limited.is_some() => {}
+            (None, Some(question), _) => scope = self.look_up(worker, question, reply),
+            (Some(Fault::NoQuestion), None, Some(cookie)) => reply.rcode = cookie.fetched(),
+            (fault, _, _) => {
+                let fault = fault.unwrap_or(Fault::QuestionCount);
+                reply.fail(fault.rcode(), fault.extended());
+            }
+        }
+        if limited == Some(Limited::Slip) {
+            reply.truncate();
+            reply.extended = None;
+        }
+        scope
+    }
+
+    /// Returns the scope of the answer.
+    fn look_up(&self, worker: &mut Worker, question: &Question<'_>, reply: &mut Reply<'_>) -> u8 {
+        let (view, query, edns) = (self.view, self.query, self.message.edns.as_ref());
+        let (id, qtype) = (self.header.id, question.qtype);
+        let redirected = [None; lookup::MAX_ALIASES + 1];
+        let mut lookup = Lookup { view, worker, query, id, qtype, edns, reply, scope: 0, redirected };
+        lookup.answer(question);
+        lookup.scope
+    }
 }
