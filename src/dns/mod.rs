@@ -168,12 +168,14 @@ impl<'a> Asked<'a> {
             worker.counters().count_cookie(cookie.standing);
         }
         let limited = self.charge(worker);
-        let opt = self.opt(limited);
+        let is_bare = self.is_bare(limited);
+        let opt = self.opt(is_bare);
         let opt_len = opt.map_or(0, |opt| opt.len());
         let room = self.max_len().min(out.len()).checked_sub(opt_len)?;
         let mut reply = Reply::begin(out, room, self.message.question.as_ref())?;
         let scope = self.fill(worker, limited, &mut reply);
         let rcode = reply.rcode;
+        reply.extended = reply.extended.filter(|_| !is_bare);
         if let Some(opt) = opt {
             reply.extend_limit(opt_len);
             opt.write(&mut reply, rcode, scope).ok()?;
@@ -182,34 +184,46 @@ impl<'a> Asked<'a> {
         Some(reply.finish(self.header))
     }
 
-    /// What the client gets in place of content when its prefix has used up its answers over UDP: it is sent to TCP, or,
-    /// if it knows cookies, back with a good one (RFC 7873 5.2.3). Neither over TCP nor with a valid cookie is anybody
-    /// limited: there the client has shown that it is where it says.
+    /// The rate limit, unless the client has shown that it is where it says: over TCP, or with a valid cookie.
+    fn rate_limit(&self) -> Option<&'a limit::Rule> {
+        let is_proven =
+            self.query.transport == Transport::Tcp || self.cookie.as_ref().is_some_and(Cookie::is_verified);
+        self.view.settings.rate_limit.as_ref().filter(|_| !is_proven)
+    }
+
+    /// What the client gets in place of content when its prefix has used up its answers: it is sent to TCP, or, if it
+    /// knows cookies, back with a good one (RFC 7873 5.2.3).
+    ///
+    /// What has no content costs nothing and stays what it is: errors, and cookies that are fetched. There is nothing to
+    /// leave out, and TC would only have the client ask for the same over TCP.
     fn charge(&self, worker: &Worker) -> Option<Limited> {
-        let (Some(rule), Transport::Udp) = (&self.view.settings.rate_limit, self.query.transport) else {
-            return None;
-        };
-        let table = worker.limits()?;
-        let is_verified = self.cookie.as_ref().is_some_and(Cookie::is_verified);
-        if is_verified || table.admit(rule, self.query.peer, self.query.now) {
+        let rule = self.rate_limit().filter(|_| self.fault.is_none())?;
+        if worker.limits()?.admit(rule, self.query.peer, self.query.now) {
             return None;
         }
         let limited = match self.cookie {
             _ if rule.dry_run => Limited::DryRun,
-            Some(_) if self.fault.is_none() => Limited::BadCookie,
-            _ => Limited::Slip,
+            Some(_) => Limited::BadCookie,
+            None => Limited::Slip,
         };
         worker.counters().count_limited(limited);
         (!rule.dry_run).then_some(limited)
     }
 
+    /// Whether nothing may make the answer longer than the query, but for the server's half of a cookie. Of errors
+    /// nobody counts how many go to whom, so while there is a limit they are all like that.
+    fn is_bare(&self, limited: Option<Limited>) -> bool {
+        let is_limiting = self.rate_limit().is_some_and(|rule| !rule.dry_run);
+        limited.is_some() || (self.fault.is_some() && is_limiting)
+    }
+
     /// The answer's OPT record, for a query that has one.
-    fn opt(&self, limited: Option<Limited>) -> Option<OptAnswer<'_>> {
+    fn opt(&self, is_bare: bool) -> Option<OptAnswer<'_>> {
         let edns = self.message.edns.as_ref()?;
         let opt = edns.answer(&self.view.settings, self.query.transport, self.cookie.as_ref());
         Some(match self.fault {
             Some(Fault::EdnsVersion) => opt.without_options(),
-            _ if limited.is_some() => opt.without_growth(),
+            _ if is_bare => opt.without_growth(),
             _ => opt,
         })
     }
@@ -225,24 +239,20 @@ impl<'a> Asked<'a> {
 
     /// Writes what comes between the question and the OPT record, and returns the answer's scope.
     fn fill(&self, worker: &mut Worker, limited: Option<Limited>, reply: &mut Reply<'_>) -> u8 {
-        let mut scope = 0;
-        match (self.fault, &self.message.question, &self.cookie) {
-            (None, Some(_), _) if limited == Some(Limited::BadCookie) => {
-                reply.fail(wire::Rcode::BadCookie, None);
+        if let Some(fault) = self.fault {
+            match &self.cookie {
+                Some(cookie) if fault == Fault::NoQuestion => reply.rcode = cookie.fetched(),
+                _ => reply.fail(fault.rcode(), fault.extended()),
             }
-            (None, Some(_), _) if limited.is_some() => {}
-            (None, Some(question), _) => scope = self.look_up(worker, question, reply),
-            (Some(Fault::NoQuestion), None, Some(cookie)) => reply.rcode = cookie.fetched(),
-            (fault, _, _) => {
-                let fault = fault.unwrap_or(Fault::QuestionCount);
-                reply.fail(fault.rcode(), fault.extended());
-            }
+            return 0;
         }
-        if limited == Some(Limited::Slip) {
-            reply.truncate();
-            reply.extended = None;
+        match (limited, &self.message.question) {
+            (Some(Limited::BadCookie), _) => reply.fail(wire::Rcode::BadCookie, None),
+            (Some(Limited::Slip | Limited::DryRun), _) => reply.truncate(),
+            (None, Some(question)) => return self.look_up(worker, question, reply),
+            (None, None) => reply.fail(Fault::NoQuestion.rcode(), None), // a fault of the message, so met above
         }
-        scope
+        0
     }
 
     /// Returns the scope of the answer.

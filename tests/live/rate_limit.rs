@@ -157,9 +157,9 @@ fn who_is_limited_gets_everything_over_tcp() {
         assert!(!answer.0.metadata.truncation);
         assert_eq!(answer.addresses(), EU_A);
     }
-    // Errors are limited like anything else.
+    // What no zone is about is limited like anything else.
     let refused = query_bytes("www.example.org", 1, None);
-    wait_until("a truncated error", SOON, || {
+    wait_until("a truncated refusal", SOON, || {
         (0..3).any(|_| exchange(site.ip, &refused).expect("an answer").0.metadata.truncation)
     });
     let refused = tcp_exchange(site.ip, &refused).expect("an answer");
