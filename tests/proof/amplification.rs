@@ -13,6 +13,7 @@ use waypost::control::cookie_key::Access;
 use waypost::control::load::{LoadOptions, load};
 use waypost::control::model::{Load, Model, Remembered};
 use waypost::control::publish::Press;
+use waypost::dns::cookie::SERVER_LEN;
 use waypost::dns::limit::{Rule, Table};
 use waypost::dns::{MAX_TCP_SIZE, Query, Settings, Transport, View, Worker, respond};
 use waypost::health::Mono;
@@ -140,7 +141,7 @@ fn no_answer_over_udp_is_much_longer_than_its_query() {
 }
 
 #[test]
-fn beyond_the_rate_limit_no_answer_is_longer_than_its_query() {
+fn beyond_the_rate_limit_no_answer_is_longer_than_its_query_but_for_half_a_cookie() {
     let view = &*SHIPPED;
     let rate_limit = Some(Rule::new(1, 1, false, &[]));
     let view =
@@ -152,6 +153,9 @@ fn beyond_the_rate_limit_no_answer_is_longer_than_its_query() {
             let asked = query(&kind, options);
             assert!(answer_len(&view, &mut worker, &asked) <= asked.len(), "{}, {dress}", kind.0);
         }
+        // Who sends a client's half gets the server's half on top.
+        let asked = query(&kind, Some(&[(10, &[7; 8])]));
+        assert_eq!(answer_len(&view, &mut worker, &asked), asked.len() + SERVER_LEN, "{}", kind.0);
     }
 }
 
