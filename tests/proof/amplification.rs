@@ -13,9 +13,9 @@ use waypost::control::cookie_key::Access;
 use waypost::control::load::{LoadOptions, load};
 use waypost::control::model::{Load, Model, Remembered};
 use waypost::control::publish::Press;
-use waypost::dns::cookie::SERVER_LEN;
+use waypost::dns::cookie::{SECRET_LEN, SERVER_LEN, Secret, Secrets};
 use waypost::dns::limit::{Rule, Table};
-use waypost::dns::{MAX_TCP_SIZE, Query, Settings, Transport, View, Worker, respond};
+use waypost::dns::{Cookies, MAX_TCP_SIZE, Query, Settings, Transport, View, Worker, respond};
 use waypost::health::Mono;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -144,8 +144,10 @@ fn no_answer_over_udp_is_much_longer_than_its_query() {
 fn beyond_the_rate_limit_no_answer_is_longer_than_its_query_but_for_half_a_cookie() {
     let view = &*SHIPPED;
     let rate_limit = Some(Rule::new(1, 1, false, &[]));
-    let view =
-        View { settings: Arc::new(Settings { rate_limit, ..(*view.settings).clone() }), ..view.clone() };
+    let secrets = Secrets { first: Secret::new([1; SECRET_LEN]), second: None };
+    let cookies = Some(Cookies { secrets, unverified_udp: MAX_UDP_SIZE as u16 });
+    let settings = Settings { rate_limit, cookies, ..(*view.settings).clone() };
+    let view = View { settings: Arc::new(settings), ..view.clone() };
     let mut worker = Worker::limiting(Arc::new(Table::new([1, 2, 3, 4])));
     answer_len(&view, &mut worker, &query(&KINDS[0], None));
     for kind in KINDS {
