@@ -17,8 +17,10 @@ pub mod edns;
 mod extended;
 pub mod limit;
 pub mod lookup;
+mod names;
 mod referral;
 mod reply;
+pub mod template;
 #[cfg(test)]
 mod tests;
 pub mod wire;
@@ -30,6 +32,7 @@ use std::sync::Arc;
 use self::cookie::Cookie;
 use self::edns::OptAnswer;
 use self::lookup::Lookup;
+use self::names::Names;
 use self::reply::Reply;
 use self::wire::{Fault, Header, Message, Name, Question};
 use crate::health::Mono;
@@ -259,8 +262,9 @@ impl<'a> Asked<'a> {
     fn look_up(&self, worker: &mut Worker, question: &Question<'_>, reply: &mut Reply<'_>) -> u8 {
         let (view, query, edns) = (self.view, self.query, self.message.edns.as_ref());
         let (id, qtype) = (self.header.id, question.qtype);
+        let names = Names::new(question.name);
         let redirected = [None; lookup::MAX_ALIASES + 1];
-        let mut lookup = Lookup { view, worker, query, id, qtype, edns, reply, scope: 0, redirected };
+        let mut lookup = Lookup { view, worker, query, id, qtype, edns, reply, scope: 0, names, redirected };
         lookup.answer(question);
         lookup.scope
     }
