@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use waypost::dns::answer::AnswerTable;
 use waypost::dns::zone::{BoundService, ZoneFile, Zones};
-use waypost::dns::{MAX_TCP_SIZE, View};
+use waypost::dns::{MAX_TCP_SIZE, Transport, View};
 
 use crate::combinations::{self, Random};
 use crate::corpus::corpus;
 use crate::packet;
-use crate::world::put16;
+use crate::world::{Asker, put16};
 
 /// Packets that are measured.
 pub(crate) const PACKETS: usize = 5_000;
@@ -164,4 +164,13 @@ fn questions() -> Vec<Vec<u8>> {
             bytes
         })
         .collect()
+}
+
+#[test]
+fn every_measured_packet_gets_a_legal_answer() {
+    let mut asker = Asker::of(view());
+    for bytes in packets() {
+        asker.ask_over(&bytes, Transport::Udp);
+        asker.ask_over(&bytes, Transport::Tcp);
+    }
 }

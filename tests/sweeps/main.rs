@@ -5,13 +5,15 @@
 mod axes;
 mod combinations;
 mod corpus;
-mod cost;
 #[path = "../../fuzz/files.rs"]
 mod files;
 mod hostile;
+#[cfg(not(debug_assertions))]
+mod instructions;
 #[path = "../../fuzz/options.rs"]
 mod options;
 #[path = "../../fuzz/packet.rs"]
 #[allow(dead_code)] // others use the rest
 mod packet;
+mod stack;
 mod world;
