@@ -263,9 +263,10 @@ fn write_entry(entry: NewEntry<'_>, state: Option<Forced>) -> Result<Table, Edit
     Ok(table)
 }
 
+/// The file has whole seconds. Rounded up: nothing begins or ends before it was said to.
 fn to_datetime(ms: i64) -> Result<Datetime, EditError> {
-    let moment =
-        OffsetDateTime::from_unix_timestamp(ms.div_euclid(1000)).map_err(|_| EditError::Moment(ms))?;
+    let seconds = ms.saturating_add(999).div_euclid(1000);
+    let moment = OffsetDateTime::from_unix_timestamp(seconds).map_err(|_| EditError::Moment(ms))?;
     let text = moment.format(&Rfc3339).map_err(|_| EditError::Moment(ms))?;
     text.parse().map_err(|_| EditError::Moment(ms))
 }

@@ -128,6 +128,14 @@ fn a_drain_is_added_behind_everything_else_and_comments_stay_above() {
 }
 
 #[test]
+fn a_drain_neither_begins_nor_ends_before_it_was_said_to() {
+    let (from_ms, until_ms) = (Some(NOON_MS + 1), Some(NOON_MS + 1_500));
+    let text = add_drain("# Only comments.\n", NewEntry { from_ms, until_ms, ..entry("cn", None) }).unwrap();
+    let drain = &parse(&text).drains[0];
+    assert_eq!((drain.from_ms, drain.until_ms), (Some(NOON_MS + 1_000), Some(NOON_MS + 2_000)));
+}
+
+#[test]
 fn a_drain_of_the_same_region_and_service_is_replaced() {
     let first = add_drain("", entry("cn", Some("www.gslb.example.com"))).unwrap();
     let again = NewEntry { reason: "longer", ..entry("cn", Some("WWW.gslb.example.com.")) };
