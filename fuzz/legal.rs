@@ -44,6 +44,7 @@ const OPTION_EXTENDED_ERROR: u16 = 15;
 pub(crate) struct Illegal(pub(crate) &'static str);
 
 /// Checks an answer (empty: silence) and gives its rcode; 0 for silence. Panics when it is illegal.
+#[allow(clippy::panic)] // What the fuzzer and the tests wait for.
 pub(crate) fn assert_legal(packet: &[u8], transport: Transport, answer: &[u8]) -> u16 {
     match check(packet, transport, answer) {
         Ok(rcode) => rcode,

@@ -84,9 +84,9 @@ fn names() -> Vec<Vec<u8>> {
     for below in ["", "wild.", "sub.", "big.", "moved.", "rec.", "dn00.", "nothing.", "www.", "d.d.deep."] {
         names.extend([1, 2, 7, 63].map(|label| fill(below, label)));
     }
-    names.push([vec![[1, b'x']; 90].concat(), b"\x04lc00".to_vec(), apex.clone()].concat());
-    names.push([vec![[1, b'd']; 110].concat(), b"\x04deep".to_vec(), apex.clone()].concat());
-    names.push([vec![[1, b'd']; 99].concat(), b"\x04deep".to_vec(), apex].concat());
+    names.push([[[1, b'x']; 90].concat(), b"\x04lc00".to_vec(), apex.clone()].concat());
+    names.push([[[1, b'd']; 110].concat(), b"\x04deep".to_vec(), apex.clone()].concat());
+    names.push([[[1, b'd']; 99].concat(), b"\x04deep".to_vec(), apex].concat());
     names.push([vec![[1, b'a']; MAX_LABELS].concat(), vec![0]].concat());
     for name in ["giant", "huge", "many", "c0", "d0", "loop1", "x.big", "to-wild"] {
         names.push(packet::wire(&format!("{name}.gslb.example.com")));

@@ -2,6 +2,8 @@
 //! (`fuzz/legal.rs` says what that is), and one that a second implementation decodes. What the fuzzer found is asked
 //! again, and what an answer may cost in stack and instructions is measured.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)] // The lint's exception for tests does not reach their helpers.
+
 mod axes;
 mod combinations;
 mod corpus;
