@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use waypost::control::{Clock, Publisher, Snapshot};
-use waypost::dns::zone::{BoundService, Zones};
+use waypost::dns::zone::Zones;
 use waypost::dns::{View, Worker};
 use waypost::serve::{self, Bound, Live, Serving};
 
@@ -91,18 +91,9 @@ impl Drop for Servers {
 
 /// The fuzzer's world with more zones.
 fn view(zones: &[Zone]) -> View {
-    let services: Vec<BoundService> = ["www", "v4", "cdn", "down", "many"]
-        .iter()
-        .map(|&name| BoundService {
-            name: format!("{name}.gslb.example.com"),
-            line: 1,
-            a: name != "cdn",
-            aaaa: name == "www",
-            cname: name == "cdn",
-        })
-        .collect();
     let files: Vec<_> = zones.iter().map(|zone| zone.file.clone()).collect();
-    let (zones, _) = Zones::build(&files, &services).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let (zones, _) =
+        Zones::build(&files, &packet::bound_services()).unwrap_or_else(|errors| panic!("{errors:?}"));
     View { zones: Arc::new(zones), ..packet::view(0) }
 }
 

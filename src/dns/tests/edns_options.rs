@@ -160,3 +160,13 @@ fn a_timeout_in_a_query_is_malformed_over_tcp_and_ignored_over_udp() {
 fn what_an_nsid_request_holds_is_ignored() {
     assert_eq!(ask_with("www", A, &[(3, b"whatever")]).option(3).unwrap(), b"ns1");
 }
+
+#[test]
+fn up_to_64_options_are_read_and_more_are_malformed() {
+    let unknown: (u16, &[u8]) = (65_001, &[]);
+    let most = [vec![unknown; edns::MAX_OPTIONS - 1], vec![(SUBNET, &V4[..])]].concat();
+    let answer = ask_with("www", A, &most);
+    assert_eq!((answer.code(), answer.option(SUBNET).is_some()), (0, true));
+    let answer = ask_with("www", A, &[most, vec![unknown]].concat());
+    assert_eq!((answer.code(), answer.opt().is_some()), (1, true));
+}

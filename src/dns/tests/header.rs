@@ -140,3 +140,28 @@ fn queries_and_answers_are_counted_by_kind() {
     assert_eq!(counters.queries(Transport::Udp, counters::Family::V4, counters::QueryType::Other), 1);
     assert_eq!(counters.responses(Transport::Udp, wire::Rcode::NxDomain), 1);
 }
+
+/// A query that brings `count` A records without an owner in that section (1 to 3).
+fn with_records(section: usize, count: usize) -> Vec<u8> {
+    let mut bytes = with(query("static", A, None), &[(5 + 2 * section, count as u8)]);
+    bytes.extend([0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0].repeat(count));
+    bytes
+}
+
+#[test]
+fn up_to_32_records_that_nobody_needs_are_skipped_and_more_are_malformed() {
+    for section in 1..=3 {
+        assert_eq!(send(&with_records(section, wire::MAX_RECORDS)).code(), 0, "section {section}");
+        let refused = send(&with_records(section, wire::MAX_RECORDS + 1));
+        assert_eq!((refused.code(), refused.bytes[5]), (1, 1), "section {section}: its question comes back");
+    }
+}
+
+#[test]
+fn a_message_of_thousands_of_questions_is_malformed_and_not_read() {
+    let mut bytes = vec![0, 7, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 1];
+    bytes.extend([0, 0, 1, 0, 1].repeat(0x2000));
+    bytes.extend(opt(&[]));
+    let answer = send(&bytes);
+    assert_eq!((answer.code(), answer.bytes.len()), (1, 12), "where its OPT record would be nobody looks");
+}
