@@ -102,9 +102,12 @@ impl World {
         self.apexes.iter().filter(|apex| name.is_at_or_below(apex)).max_by_key(|apex| apex.0.len())
     }
 
-    /// Whether a zone around the name's own has data at this name, or at one above it that is below the cut.
+    /// Whether a zone around the name's own has data below the cut between them that could be taken for the name's: at
+    /// this name or one above it, or at a wildcard that stands for it.
     pub(super) fn is_beside_hidden(&self, name: &Name) -> bool {
-        std::iter::successors(Some(name.clone()), Name::parent).any(|at| self.hidden.contains(&at))
+        let is_hidden = |name: &Name| self.hidden.contains(name);
+        std::iter::successors(Some(name.clone()), Name::parent)
+            .any(|at| is_hidden(&at) || at.child(b"*").is_some_and(|wildcard| is_hidden(&wildcard)))
     }
 }
 
