@@ -143,7 +143,17 @@ fn dnspython_finds_the_same_fields_and_data_in_every_answer_as_hickory() {
 }
 
 #[test]
-fn dig_reads_every_kind_of_answer_without_a_warning() {
+fn dig_asks_the_corpus_and_takes_every_answer_without_a_warning() {
+    let zones = zones::all();
+    let servers = Servers::start(&zones);
+    let cases = corpus::cases(&zones);
+    let restated = dig::restated(&cases);
+    assert!(restated.len() * 10 > cases.len() * 8, "{} of {}", restated.len(), cases.len());
+    assert_none("dig, of the corpus", &dig::ask(servers.production, &restated));
+}
+
+#[test]
+fn dig_with_its_own_cookies_and_padding_takes_the_answers_of_both_front_ends_without_a_warning() {
     let zones = zones::all();
     let servers = Servers::start(&zones);
     let questions = dig::questions();
