@@ -97,10 +97,11 @@ fn view(zones: &[Zone]) -> View {
     View { zones: Arc::new(zones), ..packet::view(0) }
 }
 
-/// Sockets on a loopback port of their own.
+/// Sockets on a loopback port of their own; not on 127.0.0.1, from where dig asks: among tens of thousands of its ports
+/// some are the server's, and what it sends from there to there it receives itself.
 fn bind() -> (Bound, SocketAddr) {
     let text = "version = 1\nnode = \"test\"\n[routing]\nfallback = [\"cn\"]\n[geo]\ndatabase = \"none.mmdb\"\nunmapped = \"cn\"\n\
-                [dns]\nlisten = [\"127.0.0.1:0\"]\nzones = \"zones\"\nudp_workers = 1\n";
+                [dns]\nlisten = [\"127.0.0.2:0\"]\nzones = \"zones\"\nudp_workers = 1\n";
     let config = waypost::control::load::parse(text, Path::new("waypost.toml"))
         .unwrap_or_else(|e| panic!("{}", e.text));
     let bound = serve::bind(config.dns.as_ref().unwrap()).unwrap();
