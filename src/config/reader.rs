@@ -387,7 +387,18 @@ impl<'r, 'f> Value<'r, 'f> {
             DeValue::Table(entries) => {
                 Some(Table::open(self.reader, entries, self.span(), section, title.into()))
             }
-            _ => self.wrong_type("a table"),
+            found => {
+                let hint = match (found, section.keys) {
+                    _ if section.title.starts_with('[') => {
+                        format!("write {} as a line of its own, its keys below it", section.title)
+                    }
+                    (DeValue::String(_), [only]) => {
+                        format!("write `{} = {{ {only} = \"{}\" }}`", self.key, self.typed())
+                    }
+                    (_, keys) => format!("write `{} = {{ … }}` with keys of {}", self.key, keys.join(", ")),
+                };
+                self.is_not("a table", hint)
+            }
         }
     }
 
@@ -427,6 +438,10 @@ impl<'r, 'f> Value<'r, 'f> {
 
     /// Notes that something else belongs here.
     pub(super) fn wrong_type<T>(&self, wanted: &str) -> Option<T> {
+        self.is_not(wanted, self.hint_for(wanted))
+    }
+
+    fn is_not<T>(&self, wanted: &str, hint: String) -> Option<T> {
         let found = match self.item.get_ref() {
             DeValue::String(_) => "a string",
             DeValue::Integer(_) => "a whole number",
@@ -436,7 +451,7 @@ impl<'r, 'f> Value<'r, 'f> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
-        self.refuse(format!("`{}` takes {wanted}, this is {found}", self.key), self.hint_for(wanted))
+        self.refuse(format!("`{}` takes {wanted}, this is {found}", self.key), hint)
     }
 
     /// What turns the value into what is wanted, for the mistakes that people make.
