@@ -388,15 +388,7 @@ impl<'r, 'f> Value<'r, 'f> {
                 Some(Table::open(self.reader, entries, self.span(), section, title.into()))
             }
             found => {
-                let hint = match (found, section.keys) {
-                    _ if section.title.starts_with('[') => {
-                        format!("write {} as a line of its own, its keys below it", section.title)
-                    }
-                    (DeValue::String(_), [only]) => {
-                        format!("write `{} = {{ {only} = \"{}\" }}`", self.key, self.typed())
-                    }
-                    (_, keys) => format!("write `{} = {{ … }}` with keys of {}", self.key, keys.join(", ")),
-                };
+                let hint = section.form(self.key, found.as_str().map(|_| self.typed()));
                 self.is_not("a table", hint)
             }
         }
