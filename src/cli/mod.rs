@@ -195,10 +195,22 @@ fn say(said: Result<Said, Failure>, json: bool) -> Exit {
     }
 }
 
-/// Reads a text file; the error names it.
+/// Reads the configuration's text; the error names the file.
 fn read_text(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::new(Exit::BAD, format!("cannot read {}: {error}", path.display())))
+    std::fs::read_to_string(path).map_err(|error| {
+        let text = format!("cannot read {}: {error}", path.display());
+        Failure::new(Exit::BAD, text).hint(config_remedy(&error))
+    })
+}
+
+/// What helps when the configuration can't be read; may be empty.
+fn config_remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "name the configuration: --config FILE",
+        io::ErrorKind::PermissionDenied => "run this as a user that may read it: the server's, or root",
+        io::ErrorKind::IsADirectory => "name the file in it: --config FILE",
+        _ => "",
+    }
 }
 
 /// A document as one line.

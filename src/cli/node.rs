@@ -135,7 +135,11 @@ pub struct Start {
 /// Reads the configuration alone, so that logging can begin as it says.
 pub fn read_config(path: &Path) -> Result<Config, StartError> {
     let text = files::read_text(path).map_err(|error| {
-        let line = format!("{}: error: cannot read it: {error}", path.display());
+        let mut line = format!("{}: error: cannot read it: {error}", path.display());
+        let hint = super::config_remedy(&error);
+        if !hint.is_empty() {
+            line.push_str(&format!("\n  hint: {hint}"));
+        }
         StartError::Config(LoadErrors::one(line))
     })?;
     parse(&text, path).map_err(StartError::Config)

@@ -134,6 +134,9 @@ async fn explain_reads_the_same_from_the_server_and_from_the_files() {
 
     let unserved = ask(&server, "waypost explain nope.example.org --client 192.0.2.1").await.unwrap_err();
     assert_eq!(unserved.exit, Exit::BAD);
+    assert!(unserved.text.contains("no zone holds it"), "{unserved:?}");
+    let no_name = ask(&server, "waypost explain nope.gslb.example.com --client 192.0.2.1").await.unwrap_err();
+    assert!(no_name.text.contains("does not exist in the zone gslb.example.com"), "{no_name:?}");
     let nonsense = ask(&server, "waypost explain www.gslb.example.com --client hello").await.unwrap_err();
     assert_eq!(nonsense.exit, Exit::USAGE);
 }
@@ -235,7 +238,15 @@ fn an_order_without_a_server_goes_into_the_admin_file_and_says_that_it_is_not_li
 fn check_sums_up_what_it_read_and_tells_every_error_at_once() {
     let files = tempfile::tempdir().unwrap();
     let config = files.path().join("waypost.toml");
-    std::fs::write(&config, fixture::config_text()).unwrap();
+    let zones = files.path().join("zones");
+    std::fs::create_dir(&zones).unwrap();
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/zones/gslb.example.com.zone");
+    let zone = std::fs::read_to_string(shipped).unwrap() + "@ NS ns9\n$INCLUDE hosts.inc\n";
+    std::fs::write(zones.join("gslb.example.com.zone"), zone).unwrap();
+    std::fs::write(zones.join("hosts.inc"), "host9 300 A 192.0.2.9\n").unwrap();
+    let own_zones = format!("{}\"", zones.display());
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/zones\"");
+    std::fs::write(&config, fixture::config_text().replace(shipped, &own_zones)).unwrap();
     let check = format!("waypost check --config {}", config.display());
     let good = verb(&check).unwrap();
     assert_eq!(good.exit, Exit::DONE);
@@ -245,21 +256,32 @@ fn check_sums_up_what_it_read_and_tells_every_error_at_once() {
         "eu    cn → us",
         "checks             4",
         "decisions checked  192",
+        "zones/hosts.inc\n",
     ] {
         assert!(good.out.contains(part), "{part:?} in\n{}", good.out);
     }
+    let warning = format!("warning: {}/gslb.example.com.zone:", zones.display());
+    assert_eq!((good.out.matches("warning").count(), good.out.contains(&warning)), (1, true), "{}", good.out);
     let document: Value = serde_json::from_str(&verb(&format!("{check} --json")).unwrap().out).unwrap();
     assert_eq!((&document["valid"], &document["fallback"]["us"][0]), (&true.into(), &"cn".into()));
 
     // The admin file's errors and those of what the configuration names come together.
     std::fs::write(files.path().join("admin.toml"), "[[drain]]\nregion = \"uk\"\nreason = \"x\"\n").unwrap();
-    std::fs::write(&config, fixture::config_text().replace("/zones\"", "/nowhere\"")).unwrap();
+    let wrong = fixture::config_text().replace("/zones\"", "/nowhere\"").replace(".mmdb\"", ".mdbm\"");
+    std::fs::write(&config, &wrong).unwrap();
     let bad = verb(&format!("{check} --json")).unwrap();
     assert_eq!(bad.exit, Exit::BAD);
     let document: Value = serde_json::from_str(&bad.out).unwrap();
-    assert_eq!((&document["valid"], document["errors"].as_array().map(Vec::len)), (&false.into(), Some(2)));
+    assert_eq!((&document["valid"], document["errors"].as_array().map(Vec::len)), (&false.into(), Some(3)));
     assert!(bad.notes[0].contains("nowhere") && bad.notes[0].contains("uk"), "{:?}", bad.notes);
-    assert_eq!(bad.notes[1], "waypost: 2 errors");
+    for (key, wrong_name) in [("dns.zones", "nowhere"), ("geo.database", ".mdbm")] {
+        let line = wrong.lines().position(|line| line.contains(wrong_name)).unwrap() + 1;
+        let (place, remedy) = (format!("waypost.toml:{line}:"), "hint: is the name right?");
+        let told = document["errors"].as_array().unwrap().iter().filter_map(Value::as_str);
+        let mut of_key = told.filter(|told| told.contains(key));
+        assert!(of_key.any(|told| told.contains(&place) && told.contains(remedy)), "{key}: {document:#}");
+    }
+    assert_eq!(bad.notes[1], "waypost: 3 errors");
     assert!(!files.path().join("state").exists(), "nothing is written");
 }
 
@@ -281,6 +303,7 @@ fn a_configuration_that_is_not_there_is_named() {
         let failure = verb(&format!("waypost {line} --config /nowhere/at/all.toml")).unwrap_err();
         assert_eq!(failure.exit, Exit::BAD, "{line}");
         assert!(failure.text.contains("/nowhere/at/all.toml"), "{line}: {}", failure.text);
+        assert!(failure.hint.contains("--config FILE"), "{line}: {failure:?}");
     }
 }
 
