@@ -12,6 +12,9 @@ pub(super) const SERVFAIL: u16 = 2;
 pub(super) const NXDOMAIN: u16 = 3;
 pub(super) const BADVERS: u16 = 16;
 
+/// Name servers of one zone that are looked at: as many as the root has.
+pub(super) const MAX_NAME_SERVERS: usize = 13;
+
 /// Everything that was seen.
 #[derive(Debug, Default)]
 pub(super) struct Facts {

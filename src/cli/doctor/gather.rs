@@ -9,7 +9,7 @@ use std::thread::{self, ScopedJoinHandle};
 use domain::base::iana::Rtype;
 
 use super::exchange::{Network, Proto, at_once};
-use super::facts::{Asked, Facts, Parent, Server, Zone};
+use super::facts::{Asked, Facts, MAX_NAME_SERVERS, Parent, Server, Zone};
 use super::machine;
 use super::message::{Manner, Question, Reply, folded, is_in};
 use super::parent::{Resolver, views};
@@ -20,8 +20,8 @@ use crate::control::Now;
 use crate::control::load::Loaded;
 use crate::dns::{self, MAX_TCP_SIZE, Query, Transport, Worker};
 
-/// Name servers of one zone that are looked at.
-const MAX_NAME_SERVERS: usize = 13;
+/// Addresses of one zone's name servers that are asked: IPv4 and IPv6 of each.
+const MAX_ADDRESSES: usize = 2 * MAX_NAME_SERVERS;
 
 /// What this node's files answer, without a server.
 #[derive(Debug)]
@@ -70,12 +70,17 @@ struct Search<'s> {
 }
 
 /// Looks at the zones of that name, or at all.
-pub(super) fn facts(context: &Context, args: &args::Doctor, whole: &Whole, zones: &[String]) -> Facts {
+pub(super) fn facts(
+    context: &Context,
+    args: &args::Doctor,
+    whole: &Whole,
+    zones: &[String],
+    network: Network,
+) -> Facts {
     let loaded = whole.desk.loaded();
     let mut reader = whole.desk.reader();
     let snapshot = reader.current();
     let home = Home { view: snapshot.view.as_ref(), now: whole.now };
-    let network = Network::new();
     let search = Search { args, loaded, home, network, resolver: Resolver::new(args.resolver) };
     let dns = loaded.config.dns.as_ref();
     let listen = dns.map(|dns| dns.listen.clone()).unwrap_or_default();
@@ -131,13 +136,15 @@ impl Search<'_> {
     fn name_servers(&self, zones: &[Zone]) -> Vec<Server> {
         let mut jobs: BTreeMap<IpAddr, (BTreeSet<String>, Vec<&str>)> = BTreeMap::new();
         for zone in zones {
-            for (name, addresses) in zone.name_servers().into_iter().take(MAX_NAME_SERVERS) {
-                for address in addresses {
-                    let (names, of) = jobs.entry(address).or_default();
-                    names.insert(name.clone());
-                    if !of.contains(&&*zone.name) {
-                        of.push(&zone.name);
-                    }
+            let name_servers = zone.name_servers().into_iter().take(MAX_NAME_SERVERS);
+            let of_names = name_servers.flat_map(|(name, addresses)| {
+                addresses.into_iter().map(move |address| (name.clone(), address))
+            });
+            for (name, address) in of_names.take(MAX_ADDRESSES) {
+                let (names, of) = jobs.entry(address).or_default();
+                names.insert(name);
+                if !of.contains(&&*zone.name) {
+                    of.push(&zone.name);
                 }
             }
         }

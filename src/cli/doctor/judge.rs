@@ -6,6 +6,7 @@ mod server;
 #[cfg(test)]
 mod tests;
 
+use super::exchange::Trouble;
 use super::facts::{Facts, Server};
 use super::finding::{Finding, Findings};
 
@@ -27,7 +28,10 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
 
 /// Whether this node answers at none of its addresses.
 pub(super) fn is_down(facts: &Facts) -> bool {
-    let silent =
-        |server: &Server| !server.asked.is_empty() && server.asked.iter().all(|asked| asked.got.is_err());
+    let silent = |server: &Server| {
+        let mut troubles = server.asked.iter().map(|asked| asked.got.as_ref().err());
+        let asked = server.asked.iter().any(|asked| asked.got != Err(Trouble::NotAsked));
+        asked && troubles.all(|trouble| trouble.is_some())
+    };
     !facts.node.is_empty() && facts.node.iter().all(silent)
 }

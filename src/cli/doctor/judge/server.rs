@@ -12,8 +12,10 @@ const SAFE_PAYLOAD: u16 = 1232;
 
 pub(super) fn judge(server: &Server, facts: &Facts, findings: &mut Findings) {
     let judged = Judged { server, target: target(server), facts };
+    judged.time(findings);
     for asked in &server.asked {
         match (asked.question.manner, asked.proto, &asked.got) {
+            (_, _, Err(Trouble::NotAsked)) => {}
             (Manner::Plain, Proto::Udp, Err(trouble)) if asked.question.rtype == Rtype::SOA => {
                 judged.udp_trouble(trouble, findings);
             }
@@ -49,9 +51,21 @@ impl Judged<'_> {
         self.server.names.is_empty()
     }
 
-    /// Whether nothing at all comes over that.
-    fn is_silent_over(&self, proto: Proto) -> bool {
-        self.server.asked.iter().filter(|asked| asked.proto == proto).all(|asked| asked.got.is_err())
+    /// What was not asked is nobody's fault.
+    fn time(&self, findings: &mut Findings) {
+        let left = self.server.asked.iter().filter(|asked| asked.got == Err(Trouble::NotAsked)).count();
+        if left > 0 {
+            let text = format!("{left} questions were not asked: the time that doctor takes was up");
+            findings.warning("time", &*self.target, text, "ask for one zone: --zone NAME");
+        }
+    }
+
+    /// Whether over that it has this trouble with everything.
+    fn has_over(&self, proto: Proto, trouble: &Trouble) -> bool {
+        let mut over = self.server.asked.iter().filter(|asked| asked.proto == proto);
+        // Only what speaks, but no DNS, is another thing than not to answer.
+        let broken = |trouble: &Trouble| *trouble == Trouble::Broken;
+        over.all(|asked| asked.got.as_ref().is_err_and(|other| broken(other) == broken(trouble)))
     }
 
     fn serves_over_udp(&self) -> bool {
@@ -61,9 +75,14 @@ impl Judged<'_> {
 
     fn udp_trouble(&self, trouble: &Trouble, findings: &mut Findings) {
         let port = self.server.addr.port();
-        let over = if self.is_silent_over(Proto::Tcp) { "UDP and TCP" } else { "UDP" };
+        let over = if self.has_over(Proto::Tcp, trouble) { "UDP and TCP" } else { "UDP" };
         let text = format!("over {over} it {}", trouble.text());
-        if self.is_node() {
+        if *trouble == Trouble::Broken {
+            let fix = format!(
+                "another program answers there: find it with `ss -lnup 'sport = :{port}'` on that machine"
+            );
+            findings.error("udp", &*self.target, text, fix);
+        } else if self.is_node() {
             let fix = "start it: `waypost serve`, or `systemctl start waypost`; when it runs, its log says \
                        whether it listens here";
             findings.error("udp", &*self.target, text, fix);
@@ -81,7 +100,7 @@ impl Judged<'_> {
 
     fn tcp_trouble(&self, trouble: &Trouble, findings: &mut Findings) {
         // What fails for both is told once.
-        if self.is_silent_over(Proto::Udp) {
+        if self.has_over(Proto::Udp, trouble) {
             return;
         }
         let port = self.server.addr.port();

@@ -337,3 +337,37 @@ fn ports_below_1024_are_told_only_while_nothing_answers() {
     facts.node[0].asked.iter_mut().for_each(|asked| asked.got = Err(Trouble::Refused));
     one(&facts, "port", Level::Warning, "below 1024", "CAP_NET_BIND_SERVICE");
 }
+
+#[test]
+fn what_answers_without_dns_is_told_as_another_program_and_not_as_a_firewall() {
+    let mut server = server();
+    server.asked.truncate(2);
+    server.asked[0].got = Err(Trouble::Broken);
+    server.asked[1].got = Err(Trouble::Silent);
+    let facts = Facts { servers: vec![server], ..Facts::default() };
+    one(&facts, "udp", Level::Error, "over UDP it answers with something that is no DNS", "ss -lnup");
+    one(&facts, "tcp", Level::Error, "does not answer in time", "firewall");
+}
+
+#[test]
+fn what_was_not_asked_in_time_is_a_warning_and_no_silence() {
+    let mut server = server();
+    server.asked.iter_mut().skip(3).for_each(|asked| asked.got = Err(Trouble::NotAsked));
+    let facts = Facts { servers: vec![server], ..Facts::default() };
+    assert_eq!(troubles(&facts).len(), 1);
+    one(&facts, "time", Level::Warning, "4 questions were not asked", "--zone NAME");
+    let late = with_zone(zone(Err(Trouble::NotAsked), Err(Trouble::NotAsked)));
+    one(&late, "delegation", Level::Warning, "was not asked", "--zone NAME");
+    let cut = with_zone(zone(Err(Trouble::CutShort), Err(Trouble::CutShort)));
+    one(&cut, "delegation", Level::Error, "cuts its answer short over TCP", "Name fewer");
+}
+
+#[test]
+fn thousands_of_name_servers_are_told_in_few_lines() {
+    let mut many = referral();
+    many.authority.extend((0..3_500).map(|number| ns(&format!("ns{number}.example.net"))));
+    let found = troubles(&with_zone(zone(Ok(many), nothing())));
+    assert!(found.len() <= 16, "{}", found.len());
+    assert!(found.iter().all(|found| found.2.len() + found.3.len() < 2_000), "{found:#?}");
+    assert!(found.iter().any(|found| found.2.contains("of which 13 are looked at")), "{found:#?}");
+}
