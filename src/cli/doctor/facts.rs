@@ -36,7 +36,9 @@ pub(super) struct Facts {
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) addr: SocketAddr,
-    /// The name servers that have this address; none: this node.
+    /// Whether it is this node, at one of the addresses that it listens on.
+    pub(super) is_node: bool,
+    /// The name servers that have this address.
     pub(super) names: Vec<String>,
     pub(super) asked: Vec<Asked>,
 }
@@ -235,4 +237,6 @@ pub(super) struct StateDir {
     pub(super) free: Option<u64>,
     /// Permission bits of `cookie.key`, when there is one.
     pub(super) cookie_key_mode: Option<u32>,
+    /// What makes `cookie.key` unusable, with what to do about it.
+    pub(super) cookie_key_fault: Option<(String, String)>,
 }

@@ -2,6 +2,7 @@
 
 mod delegation;
 mod machine;
+mod serial;
 mod server;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
     for name_server in &facts.servers {
         server::judge(name_server, facts, &mut findings);
     }
+    serial::judge(facts, &mut findings);
     machine::judge(facts, &mut findings);
     findings.0
 }

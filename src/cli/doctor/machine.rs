@@ -17,6 +17,7 @@ use crate::cli::Context;
 use crate::cli::client::{self, Client};
 use crate::config::Config;
 use crate::control::Clock;
+use crate::control::cookie_key::{self, Access};
 use crate::control::load::Loaded;
 
 /// How long the API and `timedatectl` may take.
@@ -179,8 +180,16 @@ fn state_dir(path: &Path) -> StateDir {
         path: path.display().to_string(),
         mode: mode(path),
         free: rustix::fs::statvfs(path).ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize)),
-        cookie_key_mode: mode(&path.join("cookie.key")),
+        cookie_key_mode: mode(&path.join(cookie_key::FILE)),
+        cookie_key_fault: cookie_key_fault(path),
     }
+}
+
+/// What keeps the server from using the file, in two parts: the message and its hint.
+fn cookie_key_fault(state_dir: &Path) -> Option<(String, String)> {
+    let message = cookie_key::open(state_dir, Access::Checked).err()?.to_string();
+    let (text, hint) = message.split_once("\n  hint: ").unwrap_or((&message, ""));
+    Some((text.replacen("error: ", "", 1), hint.to_owned()))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use crate::cli::doctor::exchange::Trouble;
 use crate::cli::doctor::facts::{Delegation, Facts, MAX_NAME_SERVERS, Parent, View, Zone};
 use crate::cli::doctor::finding::Findings;
-use crate::cli::doctor::message::{Data, is_in};
+use crate::cli::doctor::message::{Data, Record, is_in};
 
 /// Fewer name servers than this are one failure away from none (RFC 1034 4.1).
 const ENOUGH_NAME_SERVERS: usize = 2;
@@ -58,8 +58,7 @@ impl Judged<'_> {
             Delegation::Nothing => (format!("{parent} knows the name, but does not delegate it"), add()),
             // The same servers may serve parent and child: then the child's own answer is all that anybody sees.
             Delegation::Itself(names) if names == self.zone.apex && self.is_name_server() => {
-                let text = format!("{parent} is itself one of the zone's name servers");
-                return self.findings.ok("delegation", zone, text);
+                return self.itself();
             }
             Delegation::Itself(names) => {
                 let text = format!(
@@ -97,6 +96,28 @@ impl Judged<'_> {
             }
         };
         self.findings.error("delegation", zone, text, fix);
+    }
+
+    /// The server is one of the zone's own. Whether it is the parent's as well shows in its answer for DS, which the
+    /// parent's side gives (RFC 4035 3.1.4.1).
+    fn itself(&mut self) {
+        let (zone, parent) = (&*self.zone.name, self.view.label());
+        let above = |record: &Record| matches!(record.data, Data::Serial(_)) && record.owner != zone;
+        let is_parent = self.view.ds.as_ref().is_ok_and(|reply| {
+            reply.authority.iter().any(above) || reply.answers.iter().any(|record| record.data == Data::Ds)
+        });
+        if is_parent {
+            let text =
+                format!("{parent} serves the zone as well: what it delegates is not seen by resolvers");
+            self.findings.ok("delegation", zone, text);
+            return self.ds();
+        }
+        let text = format!(
+            "{parent} is itself one of the zone's name servers, and not the parent's: delegation, glue and DS are not \
+             checked"
+        );
+        let fix = "name a server of the zone above: --parent ADDR; or let a resolver find it";
+        self.findings.warning("delegation", zone, text, fix);
     }
 
     /// Whether the parent's server is one that the zone names.

@@ -116,11 +116,16 @@ fn state_dir(machine: &Machine, findings: &mut Findings) {
         let text = format!("others may look into it (mode {mode:04o})");
         findings.warning("state_dir", path, text, format!("`chmod 700 {path}`"));
     }
+    if let Some((text, hint)) = &dir.cookie_key_fault {
+        let text = format!("{text}: no start and no reload succeeds with it");
+        findings.error("state_dir", path, text, &**hint);
+    }
+    // The server warns and goes on.
     if let Some(key) = dir.cookie_key_mode.filter(|key| key & 0o077 != 0) {
         let text = format!("cookie.key may be read by others (mode {key:04o}): who has it can forge cookies");
         let fix =
             format!("`chmod 600 {path}/cookie.key`; if others read it, remove it and restart for a new one");
-        findings.error("state_dir", path, text, fix);
+        findings.warning("state_dir", path, text, fix);
     }
     let mib = |bytes: u64| bytes >> 20;
     match dir.free {
@@ -148,10 +153,25 @@ fn geo(machine: &Machine, findings: &mut Findings) {
     };
     let days = (machine.wall_ms / 1000 - build_s) / DAY_S;
     if days > GEO_OLD_DAYS {
-        let fix =
-            "get the present one from its publisher and put it in its place: it is taken without a reload";
-        findings.warning("geo", &*geo.path, format!("it is {days} days old"), fix);
+        let text = format!("it is {days} days old, and networks move: a new one appears monthly or oftener");
+        let fix = format!(
+            "get the present one from {}, and rename it to this path: it is taken without a reload",
+            publisher(&geo.path)
+        );
+        findings.warning("geo", &*geo.path, text, fix);
     } else {
         findings.ok("geo", &*geo.path, format!("{} days old", days.max(0)));
+    }
+}
+
+/// Where the file comes from, as its name tells.
+fn publisher(path: &str) -> &'static str {
+    let name = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    if name.starts_with("dbip") {
+        "DB-IP (https://db-ip.com/db/download/ip-to-country-lite, in MMDB form, unpacked)"
+    } else if name.starts_with("geolite2") || name.starts_with("geoip2") {
+        "MaxMind (https://www.maxmind.com, with an account; geoipupdate does it)"
+    } else {
+        "its publisher"
     }
 }

@@ -101,7 +101,13 @@ fn each_fault_of_a_delegation_has_its_finding_and_fix() {
         with_zone(zone)
     };
     one(&itself("192.0.2.1:53"), "delegation", Level::Error, "answers for the zone itself", "take the zone");
-    assert_eq!(troubles(&itself("192.0.2.53:53")), [], "one server for parent and child");
+    let mut child = itself("192.0.2.53:53");
+    one(&child, "delegation", Level::Warning, "delegation, glue and DS are not checked", "--parent");
+    let soa = Record { owner: "example.com".to_owned(), ..record(ZONE, Data::Serial(1)) };
+    if let Parent::Asked(views) = &mut child.zones[0].parent {
+        views[0].ds = Ok(Reply { authority: vec![soa], ..reply(NOERROR, true) });
+    }
+    assert_eq!(troubles(&child), [], "one server for parent and child");
     let above = Record { owner: "com".to_owned(), ..ns("a.gtld-servers.net") };
     let above = Reply { authority: vec![above], ..reply(NOERROR, false) };
     one(&ask(above), "delegation", Level::Error, "refers to com", "--parent");
@@ -206,6 +212,7 @@ fn server() -> Server {
     let subnet = edns(NOERROR, Some(vec![0, 1, 24, 20, 203, 0, 113]), 1232);
     Server {
         addr: "192.0.2.53:53".parse().unwrap(),
+        is_node: false,
         names: vec![NS1.to_owned()],
         asked: vec![
             asked(Proto::Udp, ZONE, Rtype::SOA, Manner::Plain, soa(7)),
@@ -276,7 +283,7 @@ fn a_server_that_is_silent_altogether_is_told_once_and_one_without_a_route_only_
 
     let mut facts = silent(Trouble::Refused);
     facts.node = std::mem::take(&mut facts.servers);
-    facts.node[0].names.clear();
+    facts.node[0].is_node = true;
     assert!(is_down(&facts));
     one(&facts, "udp", Level::Error, "refuses", "waypost serve");
 }
@@ -321,11 +328,23 @@ fn each_fault_of_the_machine_has_its_finding_and_fix() {
     one(&on_machine(|m| m.backlog_max = Some(128)), "kernel", warning, "128", "somaxconn=1024");
     one(&on_machine(|m| m.state_dir.mode = Some(0o755)), "state_dir", warning, "0755", "chmod 700");
     let key = |m: &mut Machine| m.state_dir.cookie_key_mode = Some(0o640);
-    one(&on_machine(key), "state_dir", error, "cookie.key", "chmod 600");
+    one(&on_machine(key), "state_dir", warning, "cookie.key", "chmod 600");
+    let fault = ("cookie.key:1:1: this is no hexadecimal digit".to_owned(), "write one".to_owned());
+    let both = on_machine(|m| {
+        m.state_dir.cookie_key_mode = Some(0o644);
+        m.state_dir.cookie_key_fault = Some(fault);
+    });
+    one(&both, "state_dir", warning, "may be read by others", "chmod 600");
+    one(&both, "state_dir", error, "no hexadecimal digit", "write one");
     one(&on_machine(|m| m.state_dir.free = Some(100 << 20)), "state_dir", warning, "100 MiB", "make room");
     one(&on_machine(|m| m.state_dir.free = Some(1 << 20)), "state_dir", error, "1 MiB", "make room");
     let old = |m: &mut Machine| m.geo = Some(GeoFile { path: String::new(), build_s: Some(1_780_000_000) });
     one(&on_machine(old), "geo", warning, "231 days", "publisher");
+    let shipped = |m: &mut Machine| {
+        let path = "geoip/dbip-country.mmdb".to_owned();
+        m.geo = Some(GeoFile { path, build_s: Some(1_780_000_000) });
+    };
+    one(&on_machine(shipped), "geo", warning, "231 days", "https://db-ip.com");
     one(&on_machine(|m| m.geo = Some(GeoFile::default())), "geo", warning, "future", "clock");
 }
 
@@ -370,4 +389,24 @@ fn thousands_of_name_servers_are_told_in_few_lines() {
     assert!(found.len() <= 16, "{}", found.len());
     assert!(found.iter().all(|found| found.2.len() + found.3.len() < 2_000), "{found:#?}");
     assert!(found.iter().any(|found| found.2.contains("of which 13 are looked at")), "{found:#?}");
+}
+
+#[test]
+fn one_forgotten_reload_is_told_once_for_all_addresses_of_this_node_with_the_reload_as_its_fix() {
+    let behind = |addr: &str, is_node: bool, name: &str| {
+        let mut server = Server { is_node, names: vec![name.to_owned()], ..server() };
+        server.addr = addr.parse().unwrap();
+        server.asked.iter_mut().take(2).for_each(|asked| asked.got = Ok(soa(6)));
+        server
+    };
+    let node = vec![behind("192.0.2.53:53", true, NS1), behind("[2001:db8::53]:53", true, NS1)];
+    let mut facts = Facts { node, subnets_decide: true, ..Facts::default() };
+    assert_eq!(troubles(&facts).len(), 1);
+    one(&facts, "serial", Level::Warning, "serial 6 there, and 7", "since it was read: `waypost reload`");
+    let target = &judge(&facts).into_iter().find(|finding| finding.check == "serial").unwrap().target;
+    assert!(target.contains("192.0.2.53:53") && target.contains("[2001:db8::53]:53"), "{target}");
+
+    facts.servers.push(behind("198.51.100.53:53", false, NS2));
+    assert_eq!(troubles(&facts).len(), 2, "another node is another thing to do");
+    one(&facts, "serial", Level::Warning, "serial 6", "`waypost reload` there");
 }
