@@ -13,6 +13,7 @@ mod judge;
 mod machine;
 mod message;
 mod parent;
+mod running;
 
 use serde::Serialize;
 

@@ -293,6 +293,7 @@ fn a_zone_file_that_has_changed_since_is_told_and_an_unknown_zone_is_refused() {
     let serial = found.findings.iter().find(|finding| finding["check"] == "serial").unwrap();
     assert_eq!(serial["level"], "warning");
     assert!(serial["fix"].as_str().unwrap().contains("waypost reload"), "{serial}");
+    assert_eq!(found.findings.iter().filter(|finding| finding["check"] == "serial").count(), 1);
 
     let refused = site.run(&["doctor", "--zone", "example.net"]);
     assert_eq!(refused.code, 1);

@@ -2,6 +2,7 @@
 
 mod delegation;
 mod machine;
+mod running;
 mod serial;
 mod server;
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
         server::judge(name_server, facts, &mut findings);
     }
     serial::judge(facts, &mut findings);
+    running::judge(facts, &mut findings);
     machine::judge(facts, &mut findings);
     findings.0
 }

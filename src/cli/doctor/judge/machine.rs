@@ -32,11 +32,12 @@ fn clock(machine: &Machine, findings: &mut Findings) {
     const FIX: &str = "set it and keep it set: `timedatectl set-ntp true`, or chrony";
     let target = rfc3339(machine.wall_ms);
     let now_s = machine.wall_ms / 1000;
+    let ahead_ms = machine.running.as_ref().map(|running| running.ahead_ms);
     if machine.program_s.is_some_and(|program_s| program_s > now_s + DAY_S) {
         let text =
             "the clock is behind the date of this program's own file: scheduled drains come at wrong times";
         findings.error("clock", target, text, FIX);
-    } else if let Some(ahead_ms) = machine.server_ahead_ms.filter(|ahead| ahead.abs() > CLOCK_APART_MS) {
+    } else if let Some(ahead_ms) = ahead_ms.filter(|ahead| ahead.abs() > CLOCK_APART_MS) {
         let text = format!("the server at {} has a clock {} s from this one", machine.api, ahead_ms / 1000);
         findings.warning("clock", target, text, FIX);
     } else {
@@ -109,6 +110,11 @@ fn state_dir(machine: &Machine, findings: &mut Findings) {
     let dir = &machine.state_dir;
     let path = &*dir.path;
     let Some(mode) = dir.mode else {
+        if machine.running.is_some() {
+            let text = "not there, or hidden from this user, though a server runs: it may run with another configuration";
+            let fix = "name the configuration that it runs with: --config FILE; or run doctor as its user";
+            return findings.warning("state_dir", path, text, fix);
+        }
         let text = "not there yet: the server makes it when it starts";
         return findings.ok("state_dir", path, text);
     };

@@ -4,7 +4,7 @@ use domain::base::iana::Rtype;
 
 use super::super::exchange::{Answer, Proto, Trouble};
 use super::super::facts::{
-    Asked, BADVERS, GeoFile, Machine, NOERROR, NXDOMAIN, OpenFiles, Parent, View, Zone,
+    Asked, BADVERS, GeoFile, Machine, NOERROR, NXDOMAIN, OpenFiles, Parent, Running, View, Zone,
 };
 use super::super::finding::Level;
 use super::super::message::{Data, Edns, Manner, Question, Record, Reply};
@@ -293,7 +293,7 @@ fn on_machine(change: impl FnOnce(&mut Machine)) -> Facts {
         wall_ms: 1_800_000_000_000,
         program_s: Some(1_790_000_000),
         synchronised: Some(true),
-        server_ahead_ms: Some(3),
+        running: Some(Running { ahead_ms: 3, ..Running::default() }),
         geo: Some(GeoFile { path: "country.mmdb".to_owned(), build_s: Some(1_799_000_000) }),
         files: Some(OpenFiles { soft: 20_000, hard: 20_000, pid: Some(7) }),
         files_needed: 4_160,
@@ -320,7 +320,7 @@ fn each_fault_of_the_machine_has_its_finding_and_fix() {
     let (error, warning) = (Level::Error, Level::Warning);
     let ntp = "set-ntp true";
     one(&on_machine(|m| m.program_s = Some(1_900_000_000)), "clock", error, "is behind", ntp);
-    one(&on_machine(|m| m.server_ahead_ms = Some(-90_000)), "clock", warning, "-90 s", ntp);
+    one(&on_machine(|m| m.running.as_mut().unwrap().ahead_ms = -90_000), "clock", warning, "-90 s", ntp);
     one(&on_machine(|m| m.synchronised = Some(false)), "clock", warning, "not synchronised", ntp);
     let few = OpenFiles { soft: 1024, hard: 1024, pid: None };
     one(&on_machine(|m| m.files = Some(few)), "open_files", warning, "1024", "LimitNOFILE=4160");
@@ -409,4 +409,38 @@ fn one_forgotten_reload_is_told_once_for_all_addresses_of_this_node_with_the_rel
     facts.servers.push(behind("198.51.100.53:53", false, NS2));
     assert_eq!(troubles(&facts).len(), 2, "another node is another thing to do");
     one(&facts, "serial", Level::Warning, "serial 6", "`waypost reload` there");
+}
+
+#[test]
+fn what_the_running_server_finds_odd_is_told_with_its_fix_and_another_servers_answer_is_noticed() {
+    let warning = Level::Warning;
+    let running = |change: fn(&mut Running)| on_machine(|m| change(m.running.as_mut().unwrap()));
+    let refused = running(|running| running.warnings.push(("reload".to_owned(), "line 3 is odd".to_owned())));
+    assert_eq!(troubles(&refused).len(), 1);
+    one(&refused, "server", warning, "reload: line 3 is odd", "waypost check");
+    let new = running(|running| running.warnings.push(("of_another_version".to_owned(), "x".to_owned())));
+    one(&new, "server", warning, "of_another_version: x", "waypost status");
+    one(&running(|running| running.node = "demo".to_owned()), "server", warning, "node `demo`", "--config");
+    one(&on_machine(|m| m.state_dir.mode = None), "state_dir", warning, "a server runs", "--config");
+    let alone = on_machine(|m| {
+        m.running = None;
+        m.state_dir.mode = None;
+    });
+    assert_eq!(troubles(&alone), [], "a server that starts makes it");
+}
+
+#[test]
+fn a_dnstap_collector_that_is_away_is_a_warning_told_once() {
+    let tap = |collector| {
+        on_machine(|m| {
+            m.dnstap = Some("tap.sock".to_owned());
+            let running = m.running.as_mut().unwrap();
+            running.collector = collector;
+            running.warnings.push(("dnstap".to_owned(), "no collector".to_owned()));
+        })
+    };
+    assert_eq!(troubles(&tap(Some(true))), []);
+    assert_eq!(troubles(&tap(Some(false))).len(), 1);
+    one(&tap(Some(false)), "dnstap", Level::Warning, "no collector is connected", "write to it");
+    one(&tap(None), "dnstap", Level::Warning, "has no collector configured", "waypost reload");
 }
