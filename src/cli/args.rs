@@ -299,7 +299,8 @@ pub struct Geo {
   waypost doctor --json | jq -r '.findings[] | select(.level == \"error\") | .fix'
 
 Each finding comes with its fix. Exits 0 when nothing worse than a warning was found, 1 after an \
-error, 3 when this node does not answer. Takes 15 seconds at most.")]
+error, 3 when this node does not answer. Takes 15 seconds at most, or 6 after the files are read \
+when that takes longer.")]
 pub struct Doctor {
     /// Only this zone [default: every zone of the configuration]
     #[arg(long, value_name = "NAME")]
