@@ -21,6 +21,7 @@ mod replay;
 pub mod serve;
 mod status;
 mod table;
+mod tapped;
 
 #[cfg(test)]
 mod tests;
