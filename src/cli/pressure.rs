@@ -109,7 +109,7 @@ impl Limits {
 /// What there is to tell, with the answers beyond the limit since it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
-    Began(u64),
+    Began,
     Ended(u64),
 }
 
@@ -138,7 +138,7 @@ impl Pressure {
         }
         let answers = self.seen - self.told;
         let turn = match self.on {
-            false if answers > 0 => Turn::Began(answers),
+            false if answers > 0 => Turn::Began,
             true if now.since(self.grew) >= QUIET => {
                 self.told = self.seen;
                 Turn::Ended(answers)
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn a_flood_is_told_when_it_begins_and_when_it_has_been_over_for_half_a_minute() {
         let flood = (0..200_u64).map(|at_s| at_s.clamp(9, 99) * 10 - 90);
-        assert_eq!(turns(flood), [(10, Turn::Began(10)), (129, Turn::Ended(900))]);
+        assert_eq!(turns(flood), [(10, Turn::Began), (129, Turn::Ended(900))]);
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
             10..42 => 7,
             _ => 12,
         });
-        let told = [(10, Turn::Began(7)), (40, Turn::Ended(7)), (70, Turn::Began(5)), (100, Turn::Ended(5))];
+        let told = [(10, Turn::Began), (40, Turn::Ended(7)), (70, Turn::Began), (100, Turn::Ended(5))];
         assert_eq!(turns(floods), told);
     }
 
@@ -189,7 +189,7 @@ mod tests {
     /// What is told when the counts are these, a second each: answers limited, and those that would have been.
     fn news(counts: impl IntoIterator<Item = [u64; 2]>) -> Vec<(u64, News)> {
         let mut limits = Limits::default();
-        let look = |(at_s, [real, dry_run])| {
+        let look = |(at_s, [real, dry_run]): (u64, [u64; 2])| {
             let count = |limited| match limited {
                 Limited::Slip => real,
                 Limited::BadCookie => 0,
@@ -203,8 +203,14 @@ mod tests {
     #[test]
     fn a_dry_run_is_told_apart_from_limiting() {
         let flood = |at_s: u64| at_s.clamp(9, 20) - 9;
-        assert_eq!(news((0..60).map(|at_s| [flood(at_s), 0])), [(10, News::Holds(LIMITED)), (50, News::Over(11))]);
-        assert_eq!(news((0..60).map(|at_s| [0, flood(at_s)])), [(10, News::Holds(DRY_RUN)), (50, News::Over(11))]);
+        assert_eq!(
+            news((0..60).map(|at_s| [flood(at_s), 0])),
+            [(10, News::Holds(LIMITED)), (50, News::Over(11))]
+        );
+        assert_eq!(
+            news((0..60).map(|at_s| [0, flood(at_s)])),
+            [(10, News::Holds(DRY_RUN)), (50, News::Over(11))]
+        );
     }
 
     #[test]
@@ -223,7 +229,7 @@ mod tests {
             let turns = turns(growth.iter().map(|more| { count += more; count }));
             for pair in turns.windows(2) {
                 prop_assert!(pair[1].0 - pair[0].0 >= 30);
-                let began = [pair[0].1, pair[1].1].map(|turn| matches!(turn, Turn::Began(_)));
+                let began = [pair[0].1, pair[1].1].map(|turn| matches!(turn, Turn::Began));
                 prop_assert!(began[0] != began[1]);
             }
         }

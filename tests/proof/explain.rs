@@ -287,7 +287,8 @@ fn a_name_that_is_not_served_is_told_as_such() {
     };
     let told = |name: &str| explain(&state.snapshot, &question(name), after_ms(0)).unwrap_err();
     assert_eq!(told("www.example.org."), CannotExplain::NotServed("www.example.org".into()));
-    assert_eq!(told("no.gslb.example.com"), CannotExplain::NotServed("no.gslb.example.com".into()));
+    let (name, zone) = ("no.gslb.example.com".to_owned(), "gslb.example.com".to_owned());
+    assert_eq!(told("no.gslb.example.com"), CannotExplain::NoSuchName { name, zone });
     assert_eq!(told("a..b"), CannotExplain::BadName("a..b".into()));
     assert_eq!(told(&"a".repeat(64)), CannotExplain::BadName("a".repeat(64)));
     let nothing = Snapshot::nothing(1);
