@@ -255,8 +255,7 @@ mod tests {
 
     #[test]
     fn a_user_without_variables_is_called_by_the_systems_name() {
-        let users =
-            "root:x:0:0:root:/root:/bin/sh\n\nbroken\n:x:7:7::/:\nops:x:1000:1000::/home/ops:/bin/sh\n";
+        let users = "root:x:0:0:root:/root:/bin/sh\n\nbroken\n:x:7:7::/:\nops:x:1000:1000::/srv:/bin/sh\n";
         assert_eq!(name_of(0, users).as_deref(), Some("root"));
         assert_eq!(name_of(1000, users).as_deref(), Some("ops"));
         assert_eq!([name_of(7, users), name_of(100, users), name_of(0, "")], [None, None, None]);
