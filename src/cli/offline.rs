@@ -101,7 +101,7 @@ impl Whole {
         let line = AuditLine {
             at: rfc3339(self.now.wall_ms),
             action: verb.word(),
-            by: super::client::user().unwrap_or_else(|| "the command line".to_owned()),
+            by: super::client::user(),
             what: sentence.clone(),
             reason: order.reason.clone(),
             serial: None,

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use clap::{CommandFactory as _, Parser as _};
 use serde_json::Value;
 
 use super::args::{Args, Verb};
@@ -22,7 +21,7 @@ fn parse(line: &str) -> Result<Args, clap::Error> {
         }
         quoted = !quoted;
     }
-    Args::try_parse_from(words)
+    Args::read(words)
 }
 
 /// What a line says, run as [`run`] runs it.
@@ -42,8 +41,8 @@ async fn ask(server: &Running, line: &str) -> Result<Said, Failure> {
 
 #[test]
 fn the_definition_is_sound_and_every_example_in_the_help_parses() {
-    Args::command().debug_assert();
-    let mut command = Args::command();
+    Args::definition().debug_assert();
+    let mut command = Args::definition();
     command.build();
     let mut examples = 0;
     for command in command.get_subcommands().chain([&command]) {
@@ -87,6 +86,26 @@ fn what_makes_no_sense_is_a_usage_error() {
     for line in ["waypost --help", "waypost drain --help", "waypost --version", "waypost status --version"] {
         assert!(!parse(line).unwrap_err().use_stderr(), "{line} is no error");
     }
+}
+
+#[test]
+fn a_usage_error_begins_as_every_other_error_of_this_program() {
+    let text = usage_text(&parse("waypost drain").unwrap_err());
+    assert!(text.starts_with("waypost: the following required arguments"), "{text}");
+    assert!(text.contains("Usage: waypost drain"), "{text}");
+}
+
+#[test]
+fn the_running_servers_address_is_in_the_help_of_verbs_that_ask_it_and_of_no_other() {
+    for (verb, asks) in
+        [("status", true), ("explain", true), ("demo", true), ("check", false), ("serve", false)]
+    {
+        let help = parse(&format!("waypost {verb} --help")).unwrap_err().to_string();
+        assert_eq!(help.contains("--server"), asks, "{verb}: {help}");
+        assert!(help.contains("--config"), "{verb}: {help}");
+    }
+    let args = parse("waypost status --server 192.0.2.1:80").unwrap();
+    assert_eq!(args.server.as_deref(), Some("192.0.2.1:80"));
 }
 
 #[test]

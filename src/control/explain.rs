@@ -133,7 +133,7 @@ pub struct TraceReport {
 
 /// Explains.
 ///
-/// Errors: the name is none, or is not served.
+/// Errors: the name is none, is not served, or does not exist.
 pub fn explain(snapshot: &Snapshot, question: &Question, now: Now) -> Result<Explanation, CannotExplain> {
     let view = snapshot.view.as_ref().ok_or(CannotExplain::NoDns)?;
     let name = question.name.trim_end_matches('.').to_ascii_lowercase();

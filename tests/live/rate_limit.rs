@@ -138,7 +138,8 @@ fn a_flood_to_one_address_brings_it_no_more_than_the_limit_and_honest_clients_no
     assert!(received.gain() < allowed * MAX_UDP_SIZE, "{received:?}");
 
     assert_eq!(slips(&site), received.truncated);
-    wait_until("a line in the log", SOON, || site.log().contains("more than dns.rate_limit allows"));
+    let warning = site.wait_warning("rate_limit");
+    assert!(warning.contains("more than dns.rate_limit allows"), "{warning}");
     assert_eq!(site.stop(), Some(0));
     assert_eq!(site.log().matches("dns.rate_limit").count(), 1, "one line for one flood");
 }
@@ -238,6 +239,16 @@ fn a_reload_changes_the_limit_and_forgets_nobody() {
         assert_eq!(site.ask(EU).addresses(), EU_A);
     }
     assert_eq!((slips(&site), dry_runs(&site)), (slipped, before), "no limit, nothing counted");
+}
+
+#[test]
+fn a_dry_run_warns_of_what_it_would_limit_and_says_that_it_limits_nothing() {
+    let site = limited("{ per_second = 1, burst = 1, dry_run = true, exempt = [] }");
+    for _ in 0..20 {
+        assert_eq!(site.ask(EU).addresses(), EU_A);
+    }
+    let warning = site.wait_warning("rate_limit");
+    assert!(warning.contains("with dry_run all are answered in full"), "{warning}");
 }
 
 /// Where one of two servers believes the other to be: passes what the server sends there on to the other one.

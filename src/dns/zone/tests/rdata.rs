@@ -241,7 +241,7 @@ fn rfc3123_4_a_list_of_prefixes_may_be_empty_in_either_form() {
     for text in ["", "\\# 0"] {
         let zone = zone(&format!("{HEAD}none 300 APL {text}\n"));
         let Found::Node { node, .. } = zone.find(&wire("none.example")) else { panic!() };
-        assert_eq!(node.rrset(42).unwrap().bytes[2..], [0, 42, 0, 1, 0, 0, 1, 44, 0, 0]);
+        assert_eq!(node.rrset(42).unwrap().records.bytes[2..], [0, 42, 0, 1, 0, 0, 1, 44, 0, 0]);
     }
 }
 
