@@ -26,6 +26,8 @@ fn answers(criterion: &mut Criterion) {
         ("geo_with_subnet", packet::query("www.gslb.example.com", 1, Some(subnet)), Transport::Udp),
         ("geo_by_source", packet::query("www.gslb.example.com", 1, None), Transport::Udp),
         ("static", packet::query("static.gslb.example.com", 1, None), Transport::Udp),
+        ("mx", packet::query("www.gslb.example.com", 15, None), Transport::Udp),
+        ("ns", packet::query("gslb.example.com", 2, None), Transport::Udp),
         ("nxdomain", packet::query("nothing.gslb.example.com", 1, None), Transport::Udp),
         ("wildcard", packet::query("x.y.wild.gslb.example.com", 1, None), Transport::Udp),
         ("alias_to_service", packet::query("to-www.gslb.example.com", 1, Some(subnet)), Transport::Udp),

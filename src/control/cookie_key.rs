@@ -98,13 +98,20 @@ pub fn open(state_dir: &Path, access: Access) -> Result<Key, Malformed> {
     };
     match files::read_text(&path) {
         Ok(text) => Ok(Key { warning: exposed(&path), ..Key::of(parse(&text, &path)?) }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(make(&path, in_use)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && is_first_start(&path, &in_use) => {
+            Ok(make(&path, in_use))
+        }
         // Bytes that are no text are malformed, and not a disk that fails.
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             Err(Malformed { path, line: 1, column: 1, fault: KeyFault::Digit })
         }
         Err(error) => Ok(stand_in(&path, "read", &error, in_use)),
     }
+}
+
+/// Whether there never was a file: nothing is in use, and nothing stands there that leads to one which is away for now.
+fn is_first_start(path: &Path, in_use: &Option<Secrets>) -> bool {
+    in_use.is_none() && fs::symlink_metadata(path).is_err()
 }
 
 fn make(path: &Path, in_use: Option<Secrets>) -> Key {

@@ -94,9 +94,14 @@ impl Secrets {
     }
 
     /// The age of a valid server cookie in seconds, below zero when it is of a clock ahead; `None`: it is not valid.
-    fn age_s(&self, client: [u8; CLIENT_LEN], server: &[u8], peer: IpAddr, now_s: u32) -> Option<i32> {
-        let &[version, r0, r1, r2, t0, t1, t2, t3, h0, h1, h2, h3, h4, h5, h6, h7] =
-            <&[u8; SERVER_LEN]>::try_from(server).ok()?;
+    fn age_s(
+        &self,
+        client: [u8; CLIENT_LEN],
+        server: &[u8; SERVER_LEN],
+        peer: IpAddr,
+        now_s: u32,
+    ) -> Option<i32> {
+        let [version, r0, r1, r2, t0, t1, t2, t3, h0, h1, h2, h3, h4, h5, h6, h7] = *server;
         let head = [version, r0, r1, r2, t0, t1, t2, t3];
         // Serial number arithmetic (RFC 1982 3.2): right across 2038 and 2106.
         let age_s = now_s.wrapping_sub(u32::from_be_bytes([t0, t1, t2, t3])) as i32;
@@ -117,8 +122,9 @@ impl Secrets {
         if !server.is_empty() && !BOTH_LENS.contains(&option.len()) {
             return Err(Fault::Cookie);
         }
-        let age_s = self.age_s(client, server, peer, now_s);
-        let standing = match age_s {
+        let known_form = <&[u8; SERVER_LEN]>::try_from(server).ok();
+        let valid = known_form.and_then(|server| Some((server, self.age_s(client, server, peer, now_s)?)));
+        let standing = match valid {
             Some(_) => Standing::Valid,
             None if server.is_empty() => Standing::ClientOnly,
             None => Standing::Invalid,
@@ -127,8 +133,8 @@ impl Secrets {
         let (own, rest) = full.split_at_mut(CLIENT_LEN);
         own.copy_from_slice(&client);
         // A young one is kept, so that servers that know different first secrets do not pass a client to and fro.
-        match age_s {
-            Some(..RENEW_AGE_S) if server.len() == SERVER_LEN => rest.copy_from_slice(server),
+        match valid {
+            Some((server, ..RENEW_AGE_S)) => rest.copy_from_slice(server),
             _ => rest.copy_from_slice(&self.make(client, peer, now_s)),
         }
         Ok(Cookie { standing, full })

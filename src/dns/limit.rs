@@ -33,6 +33,9 @@ pub const V4_PREFIXES: [(u8, u64); 4] = [(32, 1), (24, 32), (20, 256), (18, 768)
 /// more than one address; a /32 is a provider.
 pub const V6_PREFIXES: [(u8, u64); 5] = [(128, 1), (64, 2), (56, 3), (48, 4), (32, 64)];
 
+/// Set in the length of IPv4 prefixes, so that none of them is the counter of an IPv6 prefix with the same bits.
+const V4: u8 = 0x80;
+
 /// Moments are counted in milliseconds with this many binary places: 60 ps, finer than the price of an answer at the
 /// highest rate, and enough for 34 years.
 const FRACTION_BITS: u32 = 24;
@@ -109,7 +112,7 @@ impl Table {
         std::array::from_fn(|number| {
             let (len, _) = V4_PREFIXES[number];
             let prefix = bits >> (32 - len);
-            Charge { cell: self.cell(0, prefix, len), price: rule.v4_prices[number] }
+            Charge { cell: self.cell(0, prefix, V4 | len), price: rule.v4_prices[number] }
         })
     }
 
@@ -125,7 +128,7 @@ impl Table {
         })
     }
 
-    /// The counter of a prefix. A keyed mix of three wide multiplications: cheap, and with an unknown key nobody can
+    /// The counter of a prefix; `len` tells the family too. A keyed mix of three wide multiplications: cheap, and with an unknown key nobody can
     /// say which prefixes collide.
     fn cell(&self, high: u64, low: u64, len: u8) -> &AtomicU64 {
         let [k0, k1, k2, k3] = self.key;

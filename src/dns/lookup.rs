@@ -1,22 +1,22 @@
 //! From a question to records: services, static data, alias chains, what does not exist.
 //!
-//! A name is carried as two things: its lower-case wire form, to look it up, and the place in the message where it
-//! stands uncompressed, to point to. Every suffix of it (a zone's apex, a cut) then has a pointer for free.
+//! A name is carried in its lower-case wire form, to look it up; where it stands in the message, to point to, is kept in
+//! [`Names`].
 
 use super::answer::{RECORD_HEAD_LEN, ServiceIndex, TYPE_CNAME};
 use super::chaos;
 use super::counters::Worker;
 use super::edns::Edns;
 use super::extended::ExtendedError;
+use super::names::Names;
 use super::referral;
-use super::reply::{Full, MAX_POINTER, Reply, Section, pointer};
-use super::wire::{HEADER_LEN, Name, Question, Rcode};
+use super::reply::{Full, Reply, Section, pointer};
+use super::template::Template;
+use super::wire::{Name, Question, Rcode};
 use super::zone::{Cut, Found, Node, Redirect, Rrset, Zone};
 use super::{Query, View};
 
-/// Most aliases that one answer follows. A longer chain, or a loop, is answered as far as it was followed: the
-/// resolver asks for the rest, or finds the loop itself.
-pub const MAX_ALIASES: usize = 16;
+pub use super::names::MAX_ALIASES;
 
 const TYPE_DNAME: u16 = 39;
 const TYPE_DS: u16 = 43;
@@ -39,6 +39,8 @@ pub(super) struct Lookup<'v, 'w, 'r, 'o> {
     pub(super) reply: &'r mut Reply<'o>,
     /// The scope of the answer; 0: good for everybody.
     pub(super) scope: u8,
+    /// The names that the answer is about.
+    pub(super) names: Names,
     /// DNAMEs that stand in the answer already: an alias chain may meet one again.
     pub(super) redirected: [Option<&'v Rrset>; MAX_ALIASES + 1],
 }
@@ -48,8 +50,8 @@ pub(super) struct Lookup<'v, 'w, 'r, 'o> {
 enum Step {
     /// The answer is complete.
     Done,
-    /// The name is an alias of this one, which stands at that place of the message.
-    Alias(Name, usize),
+    /// The name is an alias of this one.
+    Alias(Name),
 }
 
 impl<'v> Lookup<'v, '_, '_, '_> {
@@ -71,39 +73,31 @@ impl<'v> Lookup<'v, '_, '_, '_> {
     }
 
     fn follow(&mut self, qname: &[u8]) -> Result<(), Full> {
-        let mut step = self.visit(qname, HEADER_LEN)?;
-        let mut places = [HEADER_LEN; MAX_ALIASES + 1];
-        for followed in 1..=MAX_ALIASES {
-            let Step::Alias(name, at) = step else { break };
-            let mut visited = places.iter().take(followed);
-            let is_loop = visited.any(|&place| self.reply.has_name_at(place, name.as_wire()));
-            if is_loop || at + name.as_wire().len() > MAX_POINTER {
-                break;
-            }
-            places[followed] = at;
-            step = self.visit(name.as_wire(), at)?;
+        let mut step = self.visit(qname)?;
+        while let Step::Alias(name) = step {
+            step = self.visit(name.as_wire())?;
         }
         Ok(())
     }
 
-    fn visit(&mut self, name: &[u8], at: usize) -> Result<Step, Full> {
+    fn visit(&mut self, name: &[u8]) -> Result<Step, Full> {
         let view = self.view;
         match view.zones.find(name) {
-            Found::Node { zone, node } => self.at_node(zone, node, name, at),
+            Found::Node { zone, node } => self.at_node(zone, node, name),
             Found::NoName { zone, redirect } => {
                 self.reply.authoritative = true;
                 match redirect {
-                    Some(redirect) => self.redirect(&redirect, name, at),
+                    Some(redirect) => self.redirect(&redirect, name),
                     None => {
                         self.reply.rcode = Rcode::NxDomain;
-                        self.negative(zone, name, at)
+                        self.negative(zone)
                     }
                 }
             }
-            Found::Cut { zone, cut } => self.at_cut(zone, cut, name, at),
+            Found::Cut { zone, cut } => self.at_cut(zone, cut, name),
             Found::Outside => {
                 // At the end of a chain of ours the resolver goes on by itself; a question is none of our business.
-                if at == HEADER_LEN {
+                if self.names.is_question() {
                     self.reply.fail(Rcode::Refused, Some(ExtendedError::NotAuthoritative));
                 }
                 Ok(Step::Done)
@@ -111,51 +105,53 @@ impl<'v> Lookup<'v, '_, '_, '_> {
         }
     }
 
-    fn at_node(&mut self, zone: &Zone, node: &'v Node, name: &[u8], at: usize) -> Result<Step, Full> {
+    fn at_node(&mut self, zone: &Zone, node: &'v Node, name: &[u8]) -> Result<Step, Full> {
         let view = self.view;
         self.reply.authoritative = true;
         if self.qtype == TYPE_DS && name.len() == zone.apex.len() {
             // The parent's side of a cut knows the DS records (RFC 4035 3.1.4.1).
             match view.zones.above(zone) {
-                Found::Cut { zone, cut } => return self.at_cut(zone, cut, name, at),
-                Found::Node { zone, .. } => return self.negative(zone, name, at),
+                Found::Cut { zone, cut } => return self.at_cut(zone, cut, name),
+                Found::Node { zone, .. } => return self.negative(zone),
                 Found::NoName { .. } | Found::Outside => {}
             }
         }
         if self.qtype == TYPE_ANY && !(node.rrsets.is_empty() && node.service.is_none()) {
-            self.reply.put_record(Section::Answer, at, &MINIMAL_ANY)?;
+            self.reply.put_record(Section::Answer, self.names.at(), &MINIMAL_ANY)?;
             return Ok(Step::Done);
         }
         if let Some(rrset) = node.rrset(self.qtype) {
-            return self.data(rrset, at);
+            return self.data(rrset);
         }
         if let Some(service) = node.service {
-            if let Some(done) = self.service(service, at)? {
+            if let Some(done) = self.service(service)? {
                 return Ok(done);
             }
         } else if let Some(alias) = node.rrset(TYPE_CNAME) {
-            let data = self.reply.len() + RECORD_HEAD_LEN;
-            self.reply.put_rrset(alias, at)?;
+            let data_at = self.reply.len() + RECORD_HEAD_LEN;
+            self.put(Section::Answer, &alias.records)?;
             let mut target = Name::EMPTY;
             let is_name = target.set(&[&alias.target]);
-            return Ok(if is_name { Step::Alias(target, data) } else { Step::Done });
+            let shared = alias.records.shared();
+            return Ok(if is_name { self.alias(target, data_at, shared) } else { Step::Done });
         }
-        self.negative(zone, name, at)
+        self.negative(zone)
     }
 
-    fn data(&mut self, rrset: &'v Rrset, at: usize) -> Result<Step, Full> {
+    fn data(&mut self, rrset: &'v Rrset) -> Result<Step, Full> {
+        let start = self.reply.len();
         if self.qtype != TYPE_DNAME || self.is_first(rrset) {
-            self.reply.put_rrset(rrset, at)?;
+            self.put(Section::Answer, &rrset.records)?;
         }
-        // Helpful, not needed: left out when it does not fit, without a word (RFC 2181 9).
-        if self.reply.put(&rrset.additional).is_ok() {
-            self.reply.count(Section::Additional, rrset.additional_count);
+        if let Some(additional) = &rrset.additional {
+            // Helpful, not needed: left out when it does not fit, without a word (RFC 2181 9).
+            _ = self.reply.put_template(Section::Additional, additional, start, &self.names);
         }
         Ok(Step::Done)
     }
 
     /// Answers from the service's table; `None` when it has nothing to say to this type.
-    fn service(&mut self, service: ServiceIndex, at: usize) -> Result<Option<Step>, Full> {
+    fn service(&mut self, service: ServiceIndex) -> Result<Option<Step>, Full> {
         let view = self.view;
         let Some(answers) = view.answers.service(service) else {
             return Ok(Some(self.fail()));
@@ -179,7 +175,7 @@ impl<'v> Lookup<'v, '_, '_, '_> {
             self.scope = 0;
             return Ok(None);
         };
-        encoded.write(self.reply, at, answer.ttl.at(self.query.now), self.id)?;
+        encoded.write(self.reply, self.names.at(), answer.ttl.at(self.query.now), self.id)?;
         Ok(Some(Step::Done))
     }
 
@@ -190,31 +186,45 @@ impl<'v> Lookup<'v, '_, '_, '_> {
     }
 
     /// The DNAME, then the alias that it makes of `name` (RFC 6672 3.1 and 5.3.1).
-    fn redirect(&mut self, redirect: &Redirect<'v>, name: &[u8], at: usize) -> Result<Step, Full> {
+    fn redirect(&mut self, redirect: &Redirect<'v>, name: &[u8]) -> Result<Step, Full> {
         let Some(prefix_len) = name.len().checked_sub(redirect.owner_len) else { return Ok(self.fail()) };
         let prefix = name.get(..prefix_len).unwrap_or_default();
+        let Rrset { records, target, .. } = redirect.rrset;
         if self.is_first(redirect.rrset) {
-            self.reply.put_rrset(redirect.rrset, at + prefix_len)?;
+            self.put(Section::Answer, records)?;
         }
-        let target: &[u8] = &redirect.rrset.target;
-        let ttl = redirect.rrset.bytes.get(6..10).unwrap_or(&[0; 4]);
-        let data_len = prefix.len() + target.len();
         let mut alias = Name::EMPTY;
         if !alias.set(&[prefix, target]) {
             self.reply.rcode = Rcode::YxDomain;
             return Ok(Step::Done);
         }
         let data_at = self.reply.len() + RECORD_HEAD_LEN;
-        self.reply.put(&pointer(at))?;
+        let data = alias.as_wire();
+        self.reply.put(&pointer(self.names.at()))?;
         self.reply.put(&[0, TYPE_CNAME as u8, 0, CLASS_IN as u8])?;
-        self.reply.put(ttl)?;
-        self.reply.put(&(data_len as u16).to_be_bytes())?; // at most 255, else it were no name
-        self.reply.put(alias.as_wire())?;
+        self.reply.put(&records.ttl())?;
+        self.reply.put(&(data.len() as u16).to_be_bytes())?; // at most 255, else it were no name
+        self.reply.put(data)?;
         self.reply.count(Section::Answer, 1);
         if self.qtype == TYPE_CNAME {
             return Ok(Step::Done);
         }
-        Ok(Step::Alias(alias, data_at))
+        Ok(self.alias(alias, data_at, 0))
+    }
+
+    /// Goes on with the target of an alias, which stands at `at`, its last `shared` bytes with the alias; unless the
+    /// chain is a loop or too long.
+    fn alias(&mut self, target: Name, at: usize, shared: usize) -> Step {
+        if self.names.push(self.reply.message(), target.as_wire(), at, shared) {
+            Step::Alias(target)
+        } else {
+            Step::Done
+        }
+    }
+
+    /// Writes a template that was encoded alone, or as the first of several.
+    fn put(&mut self, section: Section, template: &Template) -> Result<(), Full> {
+        self.reply.put_template(section, template, self.reply.len(), &self.names)
     }
 
     /// Whether the answer does not hold this DNAME yet: no RRset stands in it twice (RFC 2181 5.5).
@@ -232,29 +242,26 @@ impl<'v> Lookup<'v, '_, '_, '_> {
         true
     }
 
-    fn at_cut(&mut self, zone: &Zone, cut: &Cut, name: &[u8], at: usize) -> Result<Step, Full> {
+    fn at_cut(&mut self, zone: &Zone, cut: &Cut, name: &[u8]) -> Result<Step, Full> {
         if self.qtype == TYPE_DS && cut.owner_len == name.len() {
             self.reply.authoritative = true;
-            if cut.ds.is_empty() {
-                return self.negative(zone, name, at);
+            if cut.ds.count == 0 {
+                return self.negative(zone);
             }
-            for ds in &cut.ds {
-                self.reply.put_record(Section::Answer, at, ds)?;
-            }
+            self.put(Section::Answer, &cut.ds)?;
             return Ok(Step::Done);
         }
         // AA speaks of the answer section's first owner (RFC 1035 4.1.1): after an alias of ours it stays.
-        if at == HEADER_LEN {
+        if self.names.is_question() {
             self.reply.authoritative = false;
         }
-        referral::write(self.reply, cut, name, at)?;
+        referral::write(self.reply, cut, &self.names)?;
         Ok(Step::Done)
     }
 
     /// The zone's SOA, so that "there is none" can be kept (RFC 2308 3).
-    fn negative(&mut self, zone: &Zone, name: &[u8], at: usize) -> Result<Step, Full> {
-        let apex = at + name.len().saturating_sub(zone.apex.len());
-        self.reply.put_record(Section::Authority, apex, &zone.negative_soa)?;
+    fn negative(&mut self, zone: &Zone) -> Result<Step, Full> {
+        self.put(Section::Authority, &zone.negative_soa)?;
         Ok(Step::Done)
     }
 }

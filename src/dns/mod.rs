@@ -17,8 +17,10 @@ pub mod edns;
 mod extended;
 pub mod limit;
 pub mod lookup;
+mod names;
 mod referral;
 mod reply;
+pub mod template;
 #[cfg(test)]
 mod tests;
 pub mod wire;
@@ -29,6 +31,7 @@ use std::sync::Arc;
 
 use self::cookie::Cookie;
 use self::lookup::Lookup;
+use self::names::Names;
 use self::reply::Reply;
 use self::wire::{Fault, Header, Message, Name, Question};
 use crate::health::Mono;
@@ -239,8 +242,9 @@ fn look_up(
     reply: &mut Reply<'_>,
 ) -> u8 {
     let (id, qtype) = (header.id, question.qtype);
+    let names = Names::new(question.name);
     let redirected = [None; lookup::MAX_ALIASES + 1];
-    let mut lookup = Lookup { view, worker, query, id, qtype, edns, reply, scope: 0, redirected };
+    let mut lookup = Lookup { view, worker, query, id, qtype, edns, reply, scope: 0, names, redirected };
     lookup.answer(question);
     lookup.scope
 }

@@ -4,8 +4,9 @@
 //! decides: optional data is left out, anything else makes the answer a truncated one.
 
 use super::extended::ExtendedError;
+use super::names::Names;
+use super::template::Template;
 use super::wire::{HEADER_LEN, Header, Question, Rcode};
-use super::zone::Rrset;
 
 /// Highest place in a message that a compression pointer reaches (RFC 1035 4.1.4).
 pub(super) const MAX_POINTER: usize = 0x3fff;
@@ -20,13 +21,6 @@ pub(super) enum Section {
     Answer,
     Authority,
     Additional,
-}
-
-/// A place to come back to.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
-    len: usize,
-    counts: [u16; 3],
 }
 
 /// An answer in the making.
@@ -72,18 +66,10 @@ impl<'o> Reply<'o> {
         self.len
     }
 
-    pub(super) fn mark(&self) -> Mark {
-        Mark { len: self.len, counts: self.counts }
-    }
-
-    pub(super) fn rewind(&mut self, mark: Mark) {
-        self.len = mark.len;
-        self.counts = mark.counts;
-    }
-
     /// Keeps nothing but the question and tells the client to come back over TCP (RFC 2181 9).
     pub(super) fn truncate(&mut self) {
-        self.rewind(Mark { len: self.question_end, counts: [0; 3] });
+        self.len = self.question_end;
+        self.counts = [0; 3];
         self.truncated = true;
     }
 
@@ -120,30 +106,22 @@ impl<'o> Reply<'o> {
         Ok(())
     }
 
-    /// Writes an RRset into the answer section; its owner stands at `owner` of the message.
-    pub(super) fn put_rrset(&mut self, rrset: &Rrset, owner: usize) -> Result<(), Full> {
-        let room = self.reserve(rrset.bytes.len())?;
-        room.copy_from_slice(&rrset.bytes);
-        if owner != HEADER_LEN {
-            let mut at = 0;
-            for len in &rrset.lens {
-                if let Some(own) = room.get_mut(at..at + 2) {
-                    own.copy_from_slice(&pointer(owner));
-                }
-                at += usize::from(*len);
-            }
-        }
-        self.count(Section::Answer, rrset.count);
+    /// Writes a template's records; the first that was encoded together with it begins at `start` of the message.
+    pub(super) fn put_template(
+        &mut self,
+        section: Section,
+        template: &Template,
+        start: usize,
+        names: &Names,
+    ) -> Result<(), Full> {
+        template.write(self.reserve(template.bytes.len())?, start, names);
+        self.count(section, template.count);
         Ok(())
     }
 
-    /// Whether `name` (lower case) is what stands at `at`, uncompressed, in any letter case. Looks from the end: the
-    /// names of a chain that are alike in length often differ in what a DNAME put behind a long prefix.
-    pub(super) fn has_name_at(&self, at: usize, name: &[u8]) -> bool {
-        let there = self.out.get(at..at + name.len());
-        there.is_some_and(|there| {
-            there.iter().rev().zip(name.iter().rev()).all(|(a, b)| a.eq_ignore_ascii_case(b))
-        })
+    /// What is written so far.
+    pub(super) fn message(&self) -> &[u8] {
+        self.out.get(..self.len).unwrap_or_default()
     }
 
     /// How many bytes still fit.

@@ -3,7 +3,7 @@
 //! ```text
 //! text ─▶ entries ─▶ records ─▶ drafts, services bound ─▶ checks ─▶ table
 //!  text      master, rdata, ttl     draft, services       checks    compile, encode
-//!            include, generate
+//!            include, generate                              compose
 //! ```
 //!
 //! A fault spoils one record, not the reading, so that a build tells everything that is wrong at once; nothing is
@@ -14,6 +14,7 @@
 
 mod checks;
 mod compile;
+mod compose;
 mod draft;
 mod encode;
 mod generate;
@@ -38,6 +39,7 @@ use self::report::Report;
 use self::table::{At, Entry, Table};
 use self::text::{Fault, Spot};
 use super::answer::ServiceIndex;
+use super::template::Template;
 
 pub use self::generate::MAX_GENERATED_VALUES;
 pub use self::include::{Include, IncludeRefusal, MAX_EXPANDED_BYTES, MAX_INCLUDE_DEPTH, MAX_INCLUDED_FILES};
@@ -218,9 +220,8 @@ pub enum Found<'z> {
 pub struct Zone {
     /// The apex in wire form, lower case.
     pub apex: Box<[u8]>,
-    /// The SOA record for negative answers: everything after the owner name (type, class, TTL as RFC 2308 says,
-    /// length, data).
-    pub negative_soa: Box<[u8]>,
+    /// The SOA record for negative answers, its TTL as RFC 2308 says.
+    pub negative_soa: Template,
     /// The SOA's serial.
     pub serial: u32,
     /// The master file.
@@ -261,27 +262,18 @@ impl Node {
     }
 }
 
-/// One RRset, encoded: each record is the pointer 0xC00C (the question's name), type, class, TTL, length, data, with
-/// names in the data uncompressed.
+/// One RRset, encoded.
 #[derive(Debug)]
 pub struct Rrset {
     /// The type.
     pub rtype: u16,
-    /// Number of records.
-    pub count: u16,
-    /// The records; at most 65,000 bytes.
-    pub bytes: Box<[u8]>,
-    /// Length of each record in `bytes`, in bytes.
-    pub lens: Box<[u16]>,
+    /// The records; the owner of each is a pointer.
+    pub records: Template,
     /// For a CNAME and a DNAME: its target in wire form, lower case; else empty.
     pub target: Box<[u8]>,
-    /// Records that an answer with this RRset adds, addresses of its targets for the most part (RFC 1034 4.3.2 step 6,
-    /// RFC 9460 4.1): owners in full; may be empty.
-    pub additional: Box<[u8]>,
-    /// Number of records in `additional`.
-    pub additional_count: u16,
-    /// Length of each record in `additional`, in bytes.
-    pub additional_lens: Box<[u16]>,
+    /// Records that an answer with this RRset adds right behind it, addresses of its targets for the most part (RFC 1034
+    /// 4.3.2 step 6, RFC 9460 4.1).
+    pub additional: Option<Box<Template>>,
 }
 
 /// A delegation inside a zone.
@@ -289,14 +281,14 @@ pub struct Rrset {
 pub struct Cut {
     /// Length of the cut's owner name in wire form: the referral's owner is the last so many bytes of the query name.
     pub owner_len: usize,
-    /// The NS records without their owner: type, class, TTL, length, data, one after the other.
-    pub ns: Vec<Box<[u8]>>,
-    /// DS records likewise (RFC 4035 3.1.4.1).
-    pub ds: Vec<Box<[u8]>>,
-    /// Glue: whole address records with owners in full, in-bailiwick first (RFC 9471).
-    pub glue: Vec<Box<[u8]>>,
-    /// How many of `glue`, from the first, lie at or below the cut: what of them does not fit sets TC (RFC 9471 3.1).
-    pub glue_required: usize,
+    /// The NS records.
+    pub ns: Template,
+    /// Addresses at or below the cut, right behind the NS records: if they do not fit, TC is set (RFC 9471 3.1).
+    pub glue: Template,
+    /// Addresses beside the cut, right behind the others.
+    pub sibling_glue: Template,
+    /// DS records; a template of its own (RFC 4035 3.1.4.1).
+    pub ds: Template,
 }
 
 /// A DNAME above a name.
@@ -304,7 +296,7 @@ pub struct Cut {
 pub struct Redirect<'z> {
     /// Length of the DNAME's owner in wire form: the last so many bytes of the query name.
     pub owner_len: usize,
-    /// The DNAME, with its target. Its records' owner is not the question's name: replace the pointer.
+    /// The DNAME, with its target.
     pub rrset: &'z Rrset,
 }
 

@@ -4,7 +4,7 @@
 //! socket ─▶ hickory-server ─▶ Request ─▶ query written anew ─▶ Responder ─▶ answer read ─▶ hickory-server ─▶ socket
 //! ```
 //!
-//! It serves UDP where `recvmmsg` does not exist. And since nothing of how it reads and writes is ours, it is a second
+//! It serves UDP on systems other than Linux. And since nothing of how it reads and writes is ours, it is a second
 //! opinion on what is: both front ends have to say the same.
 //!
 //! Not as good as the first, all of it hickory-server's way:

@@ -152,14 +152,16 @@ fn connected(site: &Site) -> bool {
 
 #[test]
 fn debians_collector_and_reader_see_every_query_and_answer() {
-    let mut site = tapped_site(", \"[::1]:0\", \"0.0.0.0:0\", \"[::]:0\"");
+    let has_ipv6 = UdpSocket::bind("[::1]:0").is_ok();
+    let others = if has_ipv6 { ", \"[::1]:0\", \"0.0.0.0:0\", \"[::]:0\"" } else { ", \"0.0.0.0:0\"" };
+    let mut site = tapped_site(others);
     let collector = capture(&site, "capture.fstrm");
     site.start();
     wait_until("connected", SOON, || connected(&site));
     let begun = wall();
     let asked = ask_everywhere(&site);
     let window = begun.as_secs_f64() - 0.001..wall().as_secs_f64() + 0.001;
-    assert!(asked.len() >= 100);
+    assert!(asked.len() >= if has_ipv6 { 100 } else { 50 });
     let wanted = asked.len() as f64 * 2.0;
     wait_until("all sent", SOON, || site.metric("waypost_dns_dnstap_frames_total") == Some(wanted));
     assert_eq!(site.metric("waypost_dns_dnstap_dropped_total"), Some(0.0));

@@ -1,7 +1,12 @@
 //! RFC 1035, Domain Names: Implementation and Specification.
 
-use crate::ask::{A, AA, AD, Ask, CD, FORMERR, MX, NOERROR, NOTIMP, NXDOMAIN, RA, RD, TC, TXT, Z, records};
+use crate::ask::{
+    A, AA, AD, Answer, Ask, CD, CNAME, FORMERR, MX, NOERROR, NOTIMP, NXDOMAIN, PTR, RA, RD, TC, TXT, Z,
+    records,
+};
 use crate::server::Server;
+
+const MINFO: u16 = 14;
 
 fn server() -> Server {
     let texts: String = (0..20).map(|number| format!("big TXT \"{number:0>60}\"\n")).collect();
@@ -68,6 +73,65 @@ fn s4_1_4_repeated_names_are_pointers_backwards() {
     let answer = server().ask("a.example.", A);
     let (at, _, owner_len) = records(&answer.bytes)[0];
     assert_eq!((owner_len, &answer.bytes[at..at + 2]), (2, &[0xc0, 12][..]));
+}
+
+/// What data of the first record takes, in bytes.
+fn data_len(answer: &Answer) -> u8 {
+    let (at, _, owner_len) = records(&answer.bytes)[0];
+    answer.bytes[at + owner_len + 9]
+}
+
+#[test]
+fn s4_1_4_names_in_data_point_to_what_they_share_with_the_question() {
+    let text = "x MX 5 mail\nx PTR host.other.\nx MINFO a b.example.\n*.w MX 5 mail.w\nto CNAME host\nup CNAME @\n\
+                host A 192.0.2.1";
+    let server = Server::zone("example.", text);
+    for (name, qtype, len, data) in [
+        ("x.example.", MX, 9, "MX 5 mail.example."),
+        ("x.example.", PTR, 12, "PTR host.other."),
+        ("any.w.example.", MX, 9, "MX 5 mail.w.example."),
+        ("to.example.", CNAME, 7, "CNAME host.example."),
+        ("up.example.", CNAME, 2, "CNAME example."),
+    ] {
+        let answer = server.ask(name, qtype);
+        assert_eq!(data_len(&answer), len, "{data}");
+        assert_eq!(answer.answers(), [format!("{name} 600 {data}")]);
+    }
+    assert_eq!(data_len(&server.ask("x.example.", MINFO)), 8);
+}
+
+#[test]
+fn s4_1_4_a_chain_of_aliases_points_to_names_that_are_pointers_in_part_themselves() {
+    let text = "a CNAME b.b\nb.b CNAME c.B\nc.b CNAME b\nb CNAME x.d\nd DNAME e.b\nx.e.b CNAME @\n@ MX 5 m.e.b\n\
+                m.e.b A 192.0.2.1\nloop.b CNAME Loop.c\nloop.c CNAME lOOp.b";
+    let server = Server::zone("example.", text);
+    let answer = server.ask("A.Example.", MX);
+    assert_eq!(
+        answer.answers().iter().filter(|record| !record.contains("DNAME")).collect::<Vec<_>>(),
+        [
+            "A.Example. 600 CNAME b.b.Example.",
+            "b.b.Example. 600 CNAME c.b.Example.",
+            "c.b.Example. 600 CNAME b.Example.",
+            "b.Example. 600 CNAME x.d.Example.",
+            "x.d.Example. 600 CNAME x.e.b.example.",
+            "x.e.b.example. 600 CNAME example.",
+            "example. 600 MX 5 m.e.b.example.",
+        ]
+    );
+    assert_eq!(answer.additionals(), ["m.e.b.example. 600 A 192.0.2.1"]);
+    assert_eq!(server.ask("loop.b.example.", A).answers().len(), 2, "a loop is seen through pointers");
+    let below = server.ask("a.example.", TXT);
+    below.assert_soa("example.");
+}
+
+#[test]
+fn s4_1_4_beyond_the_reach_of_pointers_names_stand_in_full() {
+    let text: String = (0..1300).map(|n| format!("many MX {n} mail-server-{n}.of.other{n}.\n")).collect();
+    let answer = Server::zone("example.", &text).tcp(&Ask::new("many.example.", MX));
+    assert!(answer.bytes.len() > 2 * 0x4000);
+    let answers = answer.answers();
+    assert_eq!(answers.len(), 1300);
+    assert_eq!(answers[1299], "many.example. 600 MX 1299 mail-server-1299.of.other1299.");
 }
 
 #[test]

@@ -153,7 +153,7 @@ impl Reply {
         })
     }
 
-    /// The SOA's serial, in whichever section it is.
+    /// The serial of the SOA record in the answer.
     pub(super) fn serial(&self) -> Option<u32> {
         self.answers.iter().find_map(|record| match record.data {
             Data::Serial(serial) => Some(serial),

@@ -97,6 +97,23 @@ fn a_file_that_can_not_be_read_changes_nothing() {
 }
 
 #[test]
+fn a_file_that_is_away_during_a_reload_is_not_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let mount = dir.path().join("mount");
+    fs::write(&mount, format!("{ONE}\n")).unwrap();
+    std::os::unix::fs::symlink(&mount, dir.path().join(FILE)).unwrap();
+    let first = kept(dir.path());
+    fs::rename(&mount, dir.path().join("elsewhere")).unwrap();
+    let away = open(dir.path(), Access::Kept(first.secrets)).unwrap();
+    assert_eq!(away.secrets, first.secrets);
+    assert!(away.warning.unwrap().contains("cannot read"));
+    let started_without = kept(dir.path());
+    assert!(started_without.warning.unwrap().contains("cannot read"), "nor at a start");
+    fs::rename(dir.path().join("elsewhere"), &mount).unwrap();
+    assert_eq!(kept(dir.path()).secrets, first.secrets);
+}
+
+#[test]
 fn a_secret_that_others_may_read_is_a_warning() {
     let dir = dir_with(ONE);
     fs::set_permissions(dir.path().join(FILE), fs::Permissions::from_mode(0o644)).unwrap();

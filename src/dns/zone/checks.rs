@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use domain::base::iana::Rtype;
 
+use super::compose::{MAX_LEN, RECORD_HEAD_LEN};
 use super::draft::{Draft, DraftNode, DraftSet};
-use super::encode::{MAX_RRSET_LEN, RECORD_HEAD_LEN};
 use super::name::{self, Name, Written};
 use super::rdata;
 use super::report::Report;
@@ -44,7 +44,7 @@ fn name_servers(draft: &Draft<'_>) -> BTreeSet<Name> {
 fn check_sets(name: &Name, node: &DraftNode, report: &mut Report) {
     for (&rtype, set) in &node.sets {
         let len: usize = set.records.iter().map(|(data, _)| RECORD_HEAD_LEN + data.len()).sum();
-        if len > MAX_RRSET_LEN {
+        if len > MAX_LEN {
             let text = format!(
                 "the {rtype} records of {} take {len} bytes: more than a message holds",
                 Written(name)

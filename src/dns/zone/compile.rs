@@ -58,7 +58,7 @@ impl Compiler {
         let soa = draft.set(&draft.apex, Rtype::SOA);
         self.zones.push(Zone {
             apex: draft.apex.clone(),
-            negative_soa: soa.map(encode::negative_soa).unwrap_or_default(),
+            negative_soa: soa.map(|soa| encode::negative_soa(&draft.apex, soa)).unwrap_or_default(),
             serial: soa.map(encode::serial).unwrap_or_default(),
             path: draft.file.path.clone(),
             names,

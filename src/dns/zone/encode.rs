@@ -4,53 +4,39 @@ use std::collections::BTreeSet;
 
 use domain::base::iana::Rtype;
 
+use super::super::template::Template;
+use super::compose::Composer;
 use super::draft::{Draft, DraftSet};
 use super::master;
 use super::name;
 use super::rdata;
 use super::{Cut, Rrset};
 
-/// Bytes of an encoded record before its data, when its owner is a pointer: pointer, type, class, TTL, length.
-pub(super) const RECORD_HEAD_LEN: usize = 12;
-/// Longest encoded RRset, in bytes: what a 65,535-byte message holds beside header, question and OPT record.
-pub(super) const MAX_RRSET_LEN: usize = 65_000;
-/// A pointer to the question's name, which always begins at byte 12 (RFC 1035 4.1.4).
-const QNAME_POINTER: [u8; 2] = [0xc0, 0x0c];
-/// Class IN.
-const CLASS_IN: [u8; 2] = [0, 1];
-
 /// Encodes a set.
 pub(super) fn rrset(draft: &Draft<'_>, owner: &[u8], rtype: Rtype, set: &DraftSet) -> Rrset {
-    let mut records = Records::default();
-    for (data, _) in &set.records {
-        records.push(&QNAME_POINTER, &tail(rtype, set.ttl_s, data));
-    }
+    let mut composer = Composer::new(owner);
+    composer.own(rtype, set.ttl_s, set);
+    let records = composer.take();
     let target = match (rtype, set.records.first()) {
         (Rtype::CNAME | Rtype::DNAME, Some((data, _))) => rdata::target(rtype, data).unwrap_or_default(),
         _ => Box::default(),
     };
-    let additional = match rtype {
-        Rtype::NS | Rtype::MX | Rtype::SRV => target_addresses(draft, rtype, set),
-        Rtype::SVCB | Rtype::HTTPS => svc_targets(draft, owner, rtype, set),
-        _ => Records::default(),
-    };
-    Rrset {
-        rtype: rtype.to_int(),
-        count: records.count(),
-        bytes: records.bytes.into(),
-        lens: records.lens.into(),
-        target,
-        additional_count: additional.count(),
-        additional: additional.bytes.into(),
-        additional_lens: additional.lens.into(),
+    match rtype {
+        Rtype::NS | Rtype::MX | Rtype::SRV => add_target_addresses(&mut composer, draft, rtype, set),
+        Rtype::SVCB | Rtype::HTTPS => add_svc_targets(&mut composer, draft, owner, rtype, set),
+        _ => {}
     }
+    let additional = Some(composer.take()).filter(|additional| additional.count > 0).map(Box::new);
+    Rrset { rtype: rtype.to_int(), records, target, additional }
 }
 
-/// The SOA record of negative answers, without its owner: it lives as long as the SOA itself and its minimum allow
-/// (RFC 2308 3).
-pub(super) fn negative_soa(set: &DraftSet) -> Box<[u8]> {
-    let Some((data, _)) = set.records.first() else { return Box::default() };
-    tail(Rtype::SOA, set.ttl_s.min(master::soa_minimum(data)), data).into()
+/// The SOA record of negative answers about names at or below `apex`: it lives as long as the SOA itself and its minimum
+/// allow (RFC 2308 3).
+pub(super) fn negative_soa(apex: &[u8], set: &DraftSet) -> Template {
+    let minimum_s = set.records.first().map_or(0, |(data, _)| master::soa_minimum(data));
+    let mut composer = Composer::new(apex);
+    composer.own(Rtype::SOA, set.ttl_s.min(minimum_s), set);
+    composer.take()
 }
 
 /// The serial of SOA data.
@@ -60,58 +46,52 @@ pub(super) fn serial(set: &DraftSet) -> u32 {
 
 /// The referral to the zone at `owner`, which has an NS set.
 pub(super) fn cut(draft: &Draft<'_>, owner: &[u8], ns: &DraftSet) -> Cut {
-    let tails = |rtype, set: &DraftSet| -> Vec<Box<[u8]>> {
-        set.records.iter().map(|(data, _)| tail(rtype, set.ttl_s, data).into()).collect()
-    };
     let targets: BTreeSet<name::Name> =
         ns.records.iter().filter_map(|(data, _)| rdata::target(Rtype::NS, data)).collect();
     let (inside, beside): (Vec<_>, Vec<_>) =
         targets.iter().partition(|target| name::is_at_or_below(target, owner));
-    let mut glue = glue_of(draft, &inside);
-    let glue_required = glue.len();
-    glue.extend(glue_of(draft, &beside));
-    Cut {
-        owner_len: owner.len(),
-        ns: tails(Rtype::NS, ns),
-        ds: draft.set(owner, Rtype::DS).map(|ds| tails(Rtype::DS, ds)).unwrap_or_default(),
-        glue,
-        glue_required,
+    let mut referral = Composer::new(owner);
+    referral.own(Rtype::NS, ns.ttl_s, ns);
+    let ns = referral.take();
+    inside.iter().for_each(|target| add_addresses(&mut referral, draft, target));
+    let glue = referral.take();
+    beside.iter().for_each(|target| add_addresses(&mut referral, draft, target));
+    let sibling_glue = referral.take();
+    let mut answer = Composer::new(owner);
+    if let Some(ds) = draft.set(owner, Rtype::DS) {
+        answer.own(Rtype::DS, ds.ttl_s, ds);
     }
+    Cut { owner_len: owner.len(), ns, glue, sibling_glue, ds: answer.take() }
 }
 
-fn glue_of(draft: &Draft<'_>, targets: &[&name::Name]) -> Vec<Box<[u8]>> {
-    let mut glue = Vec::new();
-    for target in targets {
-        for (rtype, set) in draft.addresses(target) {
-            for (data, _) in &set.records {
-                glue.push([target, tail(rtype, set.ttl_s, data).as_slice()].concat().into());
-            }
-        }
+fn add_addresses(composer: &mut Composer<'_>, draft: &Draft<'_>, name: &[u8]) {
+    for (rtype, addresses) in draft.addresses(name) {
+        composer.other(name, rtype, addresses);
     }
-    glue
 }
 
 /// Addresses of the names that a set points to, as far as this zone has them (RFC 1034 4.3.2 step 6). Addresses below
 /// a cut are not the zone's to say, except to find a name server.
-fn target_addresses(draft: &Draft<'_>, rtype: Rtype, set: &DraftSet) -> Records {
-    let mut records = Records::default();
+fn add_target_addresses(composer: &mut Composer<'_>, draft: &Draft<'_>, rtype: Rtype, set: &DraftSet) {
     let mut seen = BTreeSet::new();
     for target in set.records.iter().filter_map(|(data, _)| rdata::target(rtype, data)) {
         let sayable = rtype == Rtype::NS || draft.cut_of(&target).is_none();
         if !sayable || !seen.insert(target.clone()) {
             continue;
         }
-        for (rtype, addresses) in draft.addresses(&target) {
-            records.push_set(&target, rtype, addresses);
-        }
+        add_addresses(composer, draft, &target);
     }
-    records
 }
 
 /// What SVCB and HTTPS targets need next, as far as this zone has it: for an alias the target's own records of that
 /// type, for both their addresses (RFC 9460 4.1). A service is left out: its addresses depend on who asks.
-fn svc_targets(draft: &Draft<'_>, owner: &[u8], rtype: Rtype, set: &DraftSet) -> Records {
-    let mut records = Records::default();
+fn add_svc_targets(
+    composer: &mut Composer<'_>,
+    draft: &Draft<'_>,
+    owner: &[u8],
+    rtype: Rtype,
+    set: &DraftSet,
+) {
     let mut seen = BTreeSet::new();
     for (data, _) in &set.records {
         let alias = rdata::svc_priority(data) == 0;
@@ -129,54 +109,8 @@ fn svc_targets(draft: &Draft<'_>, owner: &[u8], rtype: Rtype, set: &DraftSet) ->
             continue;
         }
         if let Some(next) = draft.set(&target, rtype).filter(|_| alias && *target != *owner) {
-            records.push_set(&target, rtype, next);
+            composer.other(&target, rtype, next);
         }
-        for (rtype, addresses) in draft.addresses(&target) {
-            records.push_set(&target, rtype, addresses);
-        }
-    }
-    records
-}
-
-/// Type, class, TTL, length and data of a record.
-fn tail(rtype: Rtype, ttl_s: u32, data: &[u8]) -> Vec<u8> {
-    // Longer data was refused when it was read.
-    let len = u16::try_from(data.len()).unwrap_or(u16::MAX);
-    let mut tail = Vec::with_capacity(10 + data.len());
-    tail.extend_from_slice(&rtype.to_int().to_be_bytes());
-    tail.extend_from_slice(&CLASS_IN);
-    tail.extend_from_slice(&ttl_s.to_be_bytes());
-    tail.extend_from_slice(&len.to_be_bytes());
-    tail.extend_from_slice(data);
-    tail
-}
-
-/// Records one after the other, with the length of each.
-#[derive(Debug, Default)]
-struct Records {
-    bytes: Vec<u8>,
-    lens: Vec<u16>,
-}
-
-impl Records {
-    /// Adds a record, unless the whole would outgrow a message: of optional data, what fits is kept.
-    fn push(&mut self, owner: &[u8], tail: &[u8]) {
-        let len = owner.len() + tail.len();
-        if self.bytes.len() + len > MAX_RRSET_LEN {
-            return;
-        }
-        self.bytes.extend_from_slice(owner);
-        self.bytes.extend_from_slice(tail);
-        self.lens.push(u16::try_from(len).unwrap_or(u16::MAX));
-    }
-
-    fn push_set(&mut self, owner: &[u8], rtype: Rtype, set: &DraftSet) {
-        for (data, _) in &set.records {
-            self.push(owner, &tail(rtype, set.ttl_s, data));
-        }
-    }
-
-    fn count(&self) -> u16 {
-        u16::try_from(self.lens.len()).unwrap_or(u16::MAX)
+        add_addresses(composer, draft, &target);
     }
 }

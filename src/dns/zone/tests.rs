@@ -1,10 +1,13 @@
 //! Zones, by RFC section, by message, by property. Messages stand in `bad`.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
+use super::super::names::Names;
 use super::*;
 
 mod bad;
+mod compose;
 mod generate;
 mod include;
 mod lookup;
@@ -54,25 +57,73 @@ fn look(zones: &Zones, qname: &str, qtype: &str) -> String {
         Found::Node { node, .. } => match (node.service, node.rrset(qtype.to_int())) {
             (Some(service), _) => format!("service {service}"),
             (None, None) => "no data".to_owned(),
-            (None, Some(rrset)) => records(rrset).join(" "),
+            (None, Some(rrset)) => records(&qname, rrset).join(" "),
         },
     }
 }
 
-/// The data of a set's records: addresses, names and texts as they are written, else hexadecimal.
-fn records(rrset: &Rrset) -> Vec<String> {
-    let mut bytes = &rrset.bytes[..];
-    rrset.lens.iter().map(|&len| data(bytes.split_off(..usize::from(len)).unwrap())).collect()
+/// A message to the question `qname`, with the records of these templates, encoded together, as its answer.
+fn message(qname: &[u8], templates: &[&Template]) -> Vec<u8> {
+    let answers = templates.iter().map(|template| template.count).sum();
+    let counts = [1, answers, 0, 0].map(u16::to_be_bytes).concat();
+    let mut message = [&[0, 0, 0x84, 0][..], &counts, qname, &[0, 1, 0, 1]].concat();
+    let (start, names) = (message.len(), Names::new(qname));
+    for template in templates {
+        let mut room = vec![0; template.bytes.len()];
+        template.write(&mut room, start, &names);
+        message.extend(room);
+    }
+    message
 }
 
-fn data(record: &[u8]) -> String {
-    assert_eq!(record[..2], [0xc0, 0x0c]);
-    let data = &record[12..];
-    assert_eq!(usize::from(u16::from_be_bytes([record[10], record[11]])), data.len());
-    match u16::from_be_bytes([record[2], record[3]]) {
-        1 => data.iter().map(u8::to_string).collect::<Vec<_>>().join("."),
-        2 | 5 | 12 | 39 => Written(data).to_string(),
-        16 => String::from_utf8_lossy(&data[1..]).into_owned(),
-        _ => data.iter().map(|byte| format!("{byte:02x}")).collect(),
+/// The data of a set's records: addresses, names and texts as they are written, else hexadecimal.
+fn records(qname: &[u8], rrset: &Rrset) -> Vec<String> {
+    let message = message(qname, &[&rrset.records]);
+    let mut at = 12 + qname.len() + 4;
+    let mut records = Vec::new();
+    for _ in 0..rrset.records.count {
+        assert_eq!(message[at..at + 2], [0xc0, 0x0c]);
+        let rtype = u16::from_be_bytes([message[at + 2], message[at + 3]]);
+        let len = usize::from(u16::from_be_bytes([message[at + 10], message[at + 11]]));
+        records.push(data(&message, rtype, at + 12..at + 12 + len));
+        at += 12 + len;
     }
+    assert_eq!(at, message.len());
+    records
+}
+
+fn data(message: &[u8], rtype: u16, range: Range<usize>) -> String {
+    let data = &message[range.clone()];
+    match rtype {
+        1 => data.iter().map(u8::to_string).collect::<Vec<_>>().join("."),
+        2 | 5 | 12 | 39 => Written(&uncompressed(message, range.start)).to_string(),
+        15 => hex(&[&data[..2], &uncompressed(message, range.start + 2)].concat()),
+        16 => String::from_utf8_lossy(&data[1..]).into_owned(),
+        _ => hex(data),
+    }
+}
+
+fn hex(data: &[u8]) -> String {
+    data.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The name that stands there; a pointer points to the front (RFC 1035 4.1.4).
+fn uncompressed(message: &[u8], mut at: usize) -> Vec<u8> {
+    let (mut name, mut before) = (Vec::new(), at);
+    loop {
+        let len = usize::from(message[at]);
+        match len {
+            0 => break name.push(0),
+            1..64 => {
+                name.extend(&message[at..=at + len]);
+                at += 1 + len;
+            }
+            _ => {
+                at = usize::from(u16::from_be_bytes([message[at] & 0x3f, message[at + 1]]));
+                assert!(at < before);
+                before = at;
+            }
+        }
+    }
+    name
 }

@@ -160,8 +160,12 @@ impl<R: Responder> Connection<R> {
             } else {
                 self.wait().await?;
             }
-            // Sockets that are always ready would never give way to other connections.
-            task::coop::consume_budget().await;
+            // Sockets that are always ready would never give way: after each round of answers it is the others' turn.
+            if has_answered {
+                task::yield_now().await;
+            } else {
+                task::coop::consume_budget().await;
+            }
         }
     }
 
@@ -175,7 +179,7 @@ impl<R: Responder> Connection<R> {
         let mut at = 0;
         while self.pending.len() < shared.limits.pending_bytes && self.farewell != Some(Farewell::Linger) {
             let Some(message) = self.input.get(at..).and_then(frame) else { break };
-            at += 2 + message.len();
+            at += PREFIX_BYTES + message.len();
             let (peer, transport) = (self.peer.ip(), Transport::Tcp);
             let query = Query { bytes: message, peer, transport, now, wall_s };
             let answered_from = self.pending.len() + PREFIX_BYTES;

@@ -3,11 +3,14 @@
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::dns::Query;
 use crate::serve::tests::{Echo, PATIENCE, answer, connect, framed, message, read_framed, until};
 
 /// Far longer than a test takes.
@@ -33,12 +36,16 @@ struct Running {
 
 impl Running {
     fn new(limits: Limits) -> Self {
+        Self::with(limits, Echo::default())
+    }
+
+    fn with(limits: Limits, responder: impl Responder) -> Self {
         let listener = net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         listener.set_nonblocking(true).unwrap();
         let addr = listener.local_addr().unwrap();
         let (gate, stats) = (Arc::new(Gate::new()), Arc::new(Stats::default()));
         let server = Server::new(vec![listener], limits, Clock::start(), &gate, &stats).unwrap();
-        let thread = thread::spawn(move || server.run(Echo::default(), None));
+        let thread = thread::spawn(move || server.run(responder, None));
         gate.open();
         Self { addr, gate, stats, thread: Some(thread) }
     }
@@ -79,6 +86,52 @@ fn pipelined_queries_are_answered_in_order() {
     for id in 0..500 {
         assert_eq!(read_framed(&mut stream).unwrap(), answer(id, b"pipelined"));
     }
+}
+
+/// Notes whose turn it is, and gives long answers; does not begin before it is told to.
+struct Turns {
+    order: Arc<Mutex<Vec<u16>>>,
+    may_begin: Arc<AtomicBool>,
+}
+
+impl Responder for Turns {
+    fn refresh(&mut self) {}
+
+    fn respond(&mut self, query: Query<'_>, out: &mut [u8]) -> usize {
+        let id = u16::from_be_bytes([query.bytes[0], query.bytes[1]]);
+        self.order.lock().unwrap().push(id);
+        while id == 1 && !self.may_begin.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+        out[..2].copy_from_slice(&query.bytes[..2]);
+        1500
+    }
+
+    fn record_batch(&mut self, _queries: usize, _nanos: u64) {}
+}
+
+#[test]
+fn a_long_pipeline_does_not_keep_another_client_waiting() {
+    const HONEST: u16 = 5000;
+    let (order, may_begin) = (Arc::default(), Arc::new(AtomicBool::new(false)));
+    let responder = Turns { order: Arc::clone(&order), may_begin: Arc::clone(&may_begin) };
+    let server = Running::with(patient(), responder);
+    let mut honest = connect(server.addr);
+    honest.write_all(&framed(&message(0, b"x"))).unwrap();
+    assert_eq!(read_framed(&mut honest).unwrap().len(), 1500, "it has its connection");
+
+    let mut greedy = connect(server.addr);
+    let queries: Vec<u8> = (1..=900).flat_map(|id| framed(&message(id, b"x"))).collect();
+    greedy.write_all(&queries).unwrap();
+    until("the pipeline begins", || order.lock().unwrap().last() == Some(&1));
+    honest.write_all(&framed(&message(HONEST, b"x"))).unwrap();
+    may_begin.store(true, Ordering::Release);
+    for _ in 0..900 {
+        assert_eq!(read_framed(&mut greedy).unwrap().len(), 1500);
+    }
+    let turn = order.lock().unwrap().iter().position(|&id| id == HONEST);
+    // A round ends when 64 KiB of answers wait: after 44 of these. A few rounds pass until the socket is looked at.
+    assert!(turn.is_some_and(|turn| turn < 450), "after {turn:?} of 900 answers");
 }
 
 #[test]

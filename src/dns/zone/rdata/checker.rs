@@ -43,7 +43,7 @@ fn pass<'d>(field: Field, rest: &'d [u8], data: &[u8]) -> Option<&'d [u8]> {
             end_if(!rest.is_empty())
         }
         Field::Rest => end_if(true),
-        Field::Hex | Field::Base64 => end_if(!rest.is_empty()),
+        Field::Hex | Field::Base64 | Field::Target => end_if(!rest.is_empty()),
         Field::Types => end_if(is_bitmap(rest)),
         Field::Gateway => end_if(is_gateway(rest, data)),
         Field::Params => end_if(params::hold(rest)),

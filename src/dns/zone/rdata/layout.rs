@@ -30,8 +30,10 @@ pub(crate) enum Field {
     Texts,
     /// A text of letters and digits behind its length, not empty (RFC 8659 4.1).
     Tag,
-    /// One text to the end, without a length.
+    /// One text to the end, without a length; it may be empty.
     Rest,
+    /// One text to the end, without a length, not empty (RFC 7553 4.4).
+    Target,
     /// Hexadecimal to the end, not empty.
     Hex,
     /// Base64 to the end, not empty.
@@ -115,7 +117,7 @@ pub(crate) fn fields(rtype: Rtype) -> Option<&'static [Field]> {
         Rtype::GPOS => &[Text, Text, Text],
         Rtype::LOC => &[Location],
         Rtype::APL => &[Prefixes],
-        Rtype::URI => &[U16, U16, Rest],
+        Rtype::URI => &[U16, U16, Target],
         Rtype::CAA => &[U8, Tag, Rest],
         Rtype::SVCB | Rtype::HTTPS => &[U16, Name, Params],
         Rtype::TLSA | Rtype::SMIMEA => &[U8, U8, U8, Hex],

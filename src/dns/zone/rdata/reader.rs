@@ -99,6 +99,7 @@ impl<'a, 't> Reader<'a, 't> {
                 let text = octets(self.next()?.raw);
                 self.put(&text)
             }
+            Field::Target => self.one(target, "a URI is expected here, not an empty text"),
             Field::Hex => self.joined(hex, "pairs of hexadecimal digits are expected here"),
             Field::Base64 => self.joined(base64, "Base64 is expected here, with its `=` at the end"),
             Field::Salt => {
@@ -273,6 +274,11 @@ impl<'a, 't> Reader<'a, 't> {
         // Algorithm 0: there is no key (RFC 4025 2.4).
         if algorithm == 0 { Ok(()) } else { self.field(Field::Base64) }
     }
+}
+
+/// Its octets, if it has any.
+fn target(raw: &str) -> Option<Vec<u8>> {
+    Some(octets(raw)).filter(|octets| !octets.is_empty())
 }
 
 /// The bytes of a token, its escapes resolved. They are well-formed: the tokens' reader has seen to it.

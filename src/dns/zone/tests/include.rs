@@ -60,7 +60,7 @@ fn the_file_begins_with_the_owner_in_force_and_its_ttls_go_on_behind_it() {
     let zones = clean("own TXT a\n$INCLUDE a.inc\nb TXT b\n", &[("zones/a.inc", " MX 0 .\n$TTL 7\n")]);
     assert_eq!(look(&zones, "own.example", "MX"), "000000");
     let Found::Node { node, .. } = zones.find(&wire("b.example")) else { panic!() };
-    assert_eq!(node.rrset(16).unwrap().bytes[6..10], 7_u32.to_be_bytes());
+    assert_eq!(node.rrset(16).unwrap().records.bytes[6..10], 7_u32.to_be_bytes());
 }
 
 #[test]

@@ -159,6 +159,8 @@ const BAD: &[(&str, &str, &str, usize)] = &[
     ("LOC", "1 N 1 E 1 90000001m", "a size of up to 90000000 metres is expected here, as in 10m", 11),
     ("LOC", "1 N 1 E 1 1 1 1 1", "it ends here, but the line goes on", 17),
     ("URI", "1 2", "something is missing at its end", 3),
+    ("URI", "1 2 \"\"", "a URI is expected here, not an empty text", 5),
+    ("URI", "\\# 4 00010002", "its data is malformed", 0),
     ("URI", "1 2 \"x\" y", "it ends here, but the line goes on", 9),
     ("CAA", "0 is-sue x", "a tag of letters and digits is expected here", 3),
     ("APL", "3:1.2.3.4/8", "a prefix is expected here, as in 1:192.0.2.0/24 or !2:2001:db8::/32", 1),
@@ -270,7 +272,7 @@ proptest! {
 fn every_field_kind_is_drawn_and_rendered() {
     let kinds: BTreeSet<String> =
         types().into_iter().filter_map(layout::fields).flatten().map(kind).collect();
-    assert_eq!(kinds.len(), 26, "{kinds:?}");
+    assert_eq!(kinds.len(), 27, "{kinds:?}");
 }
 
 fn kind(field: &Field) -> String {

@@ -71,7 +71,7 @@ fn field_data(field: Field, before: &mut [u8], draws: &mut Draws<'_>) -> Vec<u8>
             let len = draws.below(30);
             draws.bytes(len)
         }
-        Field::Hex | Field::Base64 => {
+        Field::Hex | Field::Base64 | Field::Target => {
             let len = 1 + draws.below(30);
             draws.bytes(len)
         }
@@ -241,7 +241,7 @@ fn field_text(field: Field, rest: &mut &[u8], data: &[u8]) -> String {
             texts
         }
         Field::Tag => String::from_utf8(prefixed(rest).to_vec()).unwrap(),
-        Field::Rest => quoted(std::mem::take(rest)),
+        Field::Rest | Field::Target => quoted(std::mem::take(rest)),
         Field::Hex => hex(std::mem::take(rest)),
         Field::Base64 => base64(std::mem::take(rest)),
         Field::Salt => {
