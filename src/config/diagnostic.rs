@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
+/// Most errors, or warnings, that are told of one file; what is beyond is only counted. Each is shown with lines of the
+/// file, and a file that is no TOML at all would have thousands.
+const MAX_DIAGNOSTICS: usize = 100;
+
 /// One thing that is wrong or odd in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -133,6 +137,24 @@ impl Diagnostic {
             _ => format!("{path}:{line}:{column}: {severity}{message}"),
         }
     }
+}
+
+/// As many as a person can use, and how many there are beside them.
+pub(super) fn first_of(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let left = found.len().saturating_sub(MAX_DIAGNOSTICS);
+    if let (true, Some(first)) = (left > 0, found.first().cloned()) {
+        found.truncate(MAX_DIAGNOSTICS);
+        let (place, message) = (Place::default(), format!("{left} more are not shown"));
+        found.push(Diagnostic {
+            place,
+            message,
+            related: None,
+            hint: String::new(),
+            private: false,
+            ..first
+        });
+    }
+    found
 }
 
 /// All of them as people read them: headline, the line with carets, the hint; `text` is the file's. For a terminal,

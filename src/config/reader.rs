@@ -11,7 +11,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::diagnostic::{Diagnostic, Lines, Place, Severity};
+use super::diagnostic::{self, Diagnostic, Lines, Place, Severity};
 use super::keys::{self, Section};
 use super::nearest::{nearest, suggest};
 use super::scalar::{self, EnvFault};
@@ -90,7 +90,7 @@ impl<'f> Reader<'f> {
         found.sort_by_key(|one| one.place.span.start);
         let (errors, warnings): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|one| one.severity == Severity::Error);
-        if errors.is_empty() { Ok(warnings) } else { Err(errors) }
+        if errors.is_empty() { Ok(diagnostic::first_of(warnings)) } else { Err(diagnostic::first_of(errors)) }
     }
 
     fn note(&self, diagnostic: Diagnostic) {

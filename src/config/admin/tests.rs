@@ -70,6 +70,16 @@ fn an_emergency_of_the_split_does_not_take_the_drains_along() {
     assert_eq!((file.drains.len(), file.warnings.len()), (1, 1));
 }
 
+#[test]
+fn a_file_of_nothing_but_mistakes_gets_the_first_hundred_and_the_number_of_the_others() {
+    let text = "= = =\n".repeat(5_000);
+    let found = AdminFile::parse(&text, Path::new("admin.toml"), &regions(), &SERVICES, NOON_MS).unwrap_err();
+    assert_eq!(found.len(), 101);
+    let last = found[100].one_line();
+    assert!(last.starts_with("admin.toml: error: ") && last.ends_with("more are not shown"), "{last}");
+    assert!(crate::config::render(&found, &text, false).contains("more are not shown"));
+}
+
 const COMMENTED: &str = "\
 # Operators' file. Talk to the network team first.
 
