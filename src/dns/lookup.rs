@@ -1,7 +1,7 @@
 //! From a question to records: services, static data, alias chains, what does not exist.
 //!
 //! A name is carried in its lower-case wire form, to look it up; where it stands in the message, to point to, is kept in
-//! [`Names`].
+//! `Names`.
 
 use super::answer::{RECORD_HEAD_LEN, ServiceIndex, TYPE_CNAME};
 use super::chaos;

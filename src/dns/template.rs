@@ -1,7 +1,7 @@
 //! Records as they stand in a message, encoded before anybody asks, but for their compression pointers: what those point
 //! to stands elsewhere in every message.
 //!
-//! Writing one is a copy, then a store for each pointer. A pointer is kept as its two bytes' [`Code`] until then.
+//! Writing one is a copy, then a store for each pointer. A pointer is kept as its two bytes' `Code` until then.
 
 use super::names::Names;
 use super::reply::{MAX_POINTER, pointer};
@@ -17,7 +17,7 @@ const _: () = assert!(REACH < MAX_POINTER && REACH < Code::WITHIN as usize);
 pub struct Template {
     /// The records; at most 65,000 bytes.
     pub bytes: Box<[u8]>,
-    /// Where in `bytes` a [`Code`] stands for a pointer, in ascending order.
+    /// Where in `bytes` a `Code` stands for a pointer, in ascending order.
     pub pointers: Box<[u16]>,
     /// Number of records.
     pub count: u16,

@@ -163,6 +163,7 @@ impl<R: Responder> Connection<R> {
             // Sockets that are always ready would never give way: after each round of answers it is the others' turn.
             if has_answered {
                 task::yield_now().await;
+                self.shared.memory_allows().await;
             } else {
                 task::coop::consume_budget().await;
             }
@@ -279,9 +280,7 @@ impl<R: Responder> Connection<R> {
         };
         match ready {
             Ok(Ok(ready)) if is_reading && (ready.is_readable() || ready.is_read_closed()) => {
-                while self.shared.is_over_memory() {
-                    task::yield_now().await;
-                }
+                self.shared.memory_allows().await;
                 self.read()
             }
             Ok(Ok(_)) => {

@@ -262,9 +262,11 @@ impl<R: Responder> Shared<R> {
         }
     }
 
-    /// Whether connections that were told to end still hold what nobody may have before they did.
-    fn is_over_memory(&self) -> bool {
-        self.held.get() > self.limits.held_bytes
+    /// Waits while connections that were told to end still hold what nobody may have before they did.
+    async fn memory_allows(&self) {
+        while self.held.get() > self.limits.held_bytes {
+            task::yield_now().await;
+        }
     }
 
     /// Waits until no connection is left.

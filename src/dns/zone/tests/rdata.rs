@@ -300,7 +300,7 @@ proptest! {
 fn every_field_kind_is_drawn_and_rendered() {
     let kinds: BTreeSet<String> =
         types().into_iter().filter_map(layout::fields).flatten().map(kind).collect();
-    assert_eq!(kinds.len(), 27, "{kinds:?}");
+    assert_eq!(kinds.len(), 28, "{kinds:?}");
 }
 
 fn kind(field: &Field) -> String {
