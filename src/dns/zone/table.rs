@@ -109,12 +109,15 @@ impl Table {
 
     /// The closest encloser (RFC 4592 3.3.1): the nearest name above this one that exists.
     pub(super) fn encloser(&self, name: &[u8]) -> Option<(&[u8], Entry)> {
+        // Written out: a question may have 127 labels, and each step of a chain comes through here.
         let mut starts = [0; MAX_LABELS + 1];
-        let mut labels: usize = 0;
-        for (start, above) in starts.iter_mut().skip(1).zip(name::ancestors(name).skip(1)) {
-            *start = name.len() - above.len();
+        let (mut labels, mut at): (usize, usize) = (0, 0);
+        while let Some(&len @ 1..) = name.get(at) {
+            *starts.get_mut(labels)? = at as u8; // a name has 255 bytes
             labels += 1;
+            at += 1 + usize::from(len);
         }
+        *starts.get_mut(labels)? = at as u8;
         let (shallowest, deepest) = self.labels;
         // By labels taken off: the fewest with which the rest is stored. What is stored stays so with more taken off.
         let mut fewest = labels.saturating_sub(deepest).max(1);
@@ -122,7 +125,7 @@ impl Table {
         let mut found = None;
         let mut taken = fewest; // first the likeliest
         while fewest <= most {
-            match self.position(name.get(*starts.get(taken)?..)?) {
+            match self.position(name.get(usize::from(*starts.get(taken)?)..)?) {
                 Some(position) => {
                     found = Some(position);
                     most = taken - 1;
