@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use waypost::config::admin::AdminFile;
 use waypost::config::{Config, Diagnostic, render};
-use waypost::dns::Worker;
 use waypost::dns::answer::AnswerTable;
 use waypost::dns::zone::{BoundService, ZoneFile, Zones};
 use waypost::region::geo::{Database, GeoTable, Rules, Subnet};
 use waypost::region::{RegionId, Regions};
 
-use crate::packet;
+use crate::packet::legal::Setup;
+use crate::packet::{self, World};
 
 /// 2026-12-01T00:00:00Z.
 const NOON_MS: i64 = 1_796_083_200_000;
@@ -48,7 +48,7 @@ pub(crate) fn fuzz_zone(data: &[u8]) {
 
 fn ask_for_its_words(zones: Zones, text: &str) {
     let view = packet::view_of(zones, AnswerTable::new(vec![Arc::new(packet::answers("geo", 0))]));
-    let mut worker = Worker::new();
+    let mut worlds = [World::of(view, Setup::ORDINARY)];
     let words = text.split_whitespace().filter(|word| word.len() < 200).take(MAX_WORDS);
     for word in words.chain(["example.com.", "geo", "x.y.z"]) {
         let word = word.replace("*.", "x.");
@@ -57,7 +57,7 @@ fn ask_for_its_words(zones: Zones, text: &str) {
             continue;
         }
         for qtype in TYPES {
-            packet::fuzz_packet(&view, &mut worker, &packet::query(&name, qtype, None));
+            packet::fuzz_packet(&mut worlds, &packet::query(&name, qtype, None));
         }
     }
 }

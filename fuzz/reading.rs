@@ -1,7 +1,7 @@
 //! Queries and answers read for the oracle: slowly, by the RFCs' words, with nothing borrowed from the server.
 
 /// Length of a header, in bytes (RFC 1035 4.1.1).
-const HEADER_LEN: usize = 12;
+pub(crate) const HEADER_LEN: usize = 12;
 const OPT: u16 = 41;
 
 /// A query as it can be understood.
@@ -134,9 +134,12 @@ pub(crate) struct Answer<'p> {
     /// Records but for OPT.
     pub(crate) records: Vec<Record<'p>>,
     pub(crate) opt: Option<Opt<'p>>,
+    /// The answer and authority sections as they came.
+    pub(crate) claims: &'p [u8],
 }
 
 /// A record of an answer.
+#[derive(PartialEq, Eq)]
 pub(crate) struct Record<'p> {
     /// 1: answer, 2: authority, 3: additional.
     pub(crate) section: usize,
@@ -147,8 +150,9 @@ pub(crate) struct Record<'p> {
     pub(crate) ttl: u32,
     /// For NS, CNAME and DNAME, in wire form, lower case.
     pub(crate) target: Vec<u8>,
-    #[allow(dead_code)] // for who compares data
     pub(crate) data: &'p [u8],
+    /// Bytes that the record takes in its message.
+    pub(crate) len: usize,
 }
 
 impl<'p> Answer<'p> {
@@ -167,8 +171,13 @@ impl<'p> Answer<'p> {
             question: packet.get(HEADER_LEN..at)?,
             records: Vec::new(),
             opt: None,
+            claims: &[],
         };
+        let claims = at;
         for section in 1..4 {
+            if section == 3 {
+                answer.claims = packet.get(claims..at)?;
+            }
             for _ in 0..count(packet, section) {
                 at = answer.read_record(packet, at, section)?;
             }
@@ -199,7 +208,7 @@ impl<'p> Answer<'p> {
             }
             target = there;
         }
-        self.records.push(Record { section, owner, rtype, class, ttl, target, data });
+        self.records.push(Record { section, owner, rtype, class, ttl, target, data, len: end - at });
         Some(end)
     }
 

@@ -19,6 +19,12 @@ Usage: fuzz/run.sh TARGET SECONDS [OPTION...]      for so long
        fuzz/run.sh ci SECONDS                      every target for so long, two at a time, changing no corpus
        fuzz/run.sh build                           builds all targets
 
+It builds first, some minutes the first time. For example:
+
+    fuzz/run.sh packet 60                 packets for a minute
+    fuzz/run.sh zone 100000 runs          100,000 zone files
+    fuzz/run.sh packet 60 -max_len=600    with an option of libFuzzer's
+
 Targets: $TARGETS
 Needs a C++ compiler (Debian: g++). Starts from fuzz/corpus/TARGET and adds what it finds to fuzz/work/TARGET; an input
 that fails is written to fuzz/artifacts and named. OPTION is one of libFuzzer's, such as -jobs=2.

@@ -1,11 +1,11 @@
 //! No answer allocates or frees anything (RULES O3), also while snapshots are being swapped.
 
+#[path = "sweeps/counting.rs"]
+mod counting;
 #[path = "../fuzz/packet.rs"]
 #[allow(dead_code)]
 mod packet;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -16,47 +16,10 @@ use waypost::health::Mono;
 use waypost::serve::dnstap::{self, Exchange};
 use waypost::serve::{Live, Responder as _};
 
+use counting::watch;
+
 /// Mixed queries that are answered.
 const QUERIES: usize = 10_000;
-
-thread_local! {
-    /// What this thread allocated and freed while it was being watched; `None`: it is not.
-    static WATCHED: Cell<Option<u64>> = const { Cell::new(None) };
-}
-
-struct Counting;
-
-fn note() {
-    WATCHED.with(|watched| watched.set(watched.get().map(|count| count + 1)));
-}
-
-// SAFETY: hands everything to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note();
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        note();
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note();
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// Allocations and frees of this thread while it does `work`.
-fn watch(work: impl FnOnce()) -> u64 {
-    WATCHED.set(Some(0));
-    work();
-    WATCHED.take().unwrap_or(u64::MAX)
-}
 
 fn mixed_queries() -> Vec<Vec<u8>> {
     let names = [

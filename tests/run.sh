@@ -20,6 +20,12 @@ Installs the Debian packages that the tests need and that are missing (as root, 
 Packages: $PACKAGES
 Python:   tests/requirements.txt, from PyPI into target/python, once
 
+It builds first, some minutes the first time; all tests then take some minutes more.
+
+    tests/run.sh                          everything
+    tests/run.sh --test rfc s3_3_1        one file of tests, and in it what has this in its name
+    tests/run.sh --lib region             one module's own tests
+
 Servers that the tests need are started by the tests themselves, on loopback, and end with them. Afterwards the
 temporary files are gone; installed packages stay.
 

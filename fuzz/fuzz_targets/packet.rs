@@ -5,16 +5,9 @@
 #[path = "../packet.rs"]
 #[allow(dead_code)]
 mod packet;
-
-use std::cell::RefCell;
+#[path = "../worlds.rs"]
+mod worlds;
 
 use libfuzzer_sys::fuzz_target;
-use waypost::dns::{View, Worker};
 
-thread_local! {
-    static WORLD: RefCell<(View, Worker)> = RefCell::new((packet::view(0), Worker::new()));
-}
-
-fuzz_target!(|data: &[u8]| {
-    WORLD.with_borrow_mut(|(view, worker)| packet::fuzz_packet(view, worker, data));
-});
+fuzz_target!(|data: &[u8]| worlds::with_worlds(|worlds| packet::fuzz_packet(worlds, data)));

@@ -8,16 +8,9 @@ mod options;
 #[path = "../packet.rs"]
 #[allow(dead_code)]
 mod packet;
-
-use std::cell::RefCell;
+#[path = "../worlds.rs"]
+mod worlds;
 
 use libfuzzer_sys::fuzz_target;
-use waypost::dns::{View, Worker};
 
-thread_local! {
-    static WORLD: RefCell<(View, Worker)> = RefCell::new((packet::view(0), Worker::new()));
-}
-
-fuzz_target!(|data: &[u8]| {
-    WORLD.with_borrow_mut(|(view, worker)| options::fuzz_subnet(view, worker, data));
-});
+fuzz_target!(|data: &[u8]| worlds::with_worlds(|worlds| options::fuzz_subnet(worlds, data)));

@@ -1,10 +1,13 @@
 //! What may be typed.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{
+    Arg, Args as ClapArgs, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+};
 
 /// Global server load balancer: authoritative DNS by client region, a fixed failover order, deep health probes.
 #[derive(Clone, Debug, Parser)]
@@ -32,7 +35,27 @@ const EXAMPLES: &str = "Examples:
 
 Exit codes: 0 done; 1 checked and found bad; 2 usage; 3 server unreachable; 4 not permitted; \
 7 refused by the guard; 78 unusable configuration at start. \
-WAYPOST_TOKEN is sent to the server as a bearer token.";
+WAYPOST_TOKEN, if set, is sent along as a bearer token for a proxy before the admin API; the server asks for none.";
+
+/// Verbs that ask no running server.
+const ASK_NO_SERVER: [&str; 5] = ["serve", "check", "replay", "geo", "completions"];
+
+impl Args {
+    /// The definition. Options for all verbs are left out of the help of those to which they mean nothing.
+    pub fn definition() -> Command {
+        let hide = |verb: Command| verb.arg(Arg::new("server").long("server").hide(true));
+        ASK_NO_SERVER.into_iter().fold(Self::command(), |command, verb| command.mut_subcommand(verb, hide))
+    }
+
+    /// Reads what was typed, the program's name first.
+    ///
+    /// Errors: it makes no sense, or asks for help or the version.
+    pub fn read<T: Into<OsString> + Clone>(words: impl IntoIterator<Item = T>) -> Result<Self, clap::Error> {
+        let mut definition = Self::definition();
+        let matches = definition.try_get_matches_from_mut(words)?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))
+    }
+}
 
 /// A verb.
 #[derive(Clone, Debug, Subcommand)]
@@ -299,7 +322,8 @@ pub struct Geo {
   waypost doctor --json | jq -r '.findings[] | select(.level == \"error\") | .fix'
 
 Each finding comes with its fix. Exits 0 when nothing worse than a warning was found, 1 after an \
-error, 3 when this node does not answer. Takes 15 seconds at most.")]
+error, 3 when this node does not answer. Takes 15 seconds at most, or 6 after the files are read \
+when that takes longer.")]
 pub struct Doctor {
     /// Only this zone [default: every zone of the configuration]
     #[arg(long, value_name = "NAME")]

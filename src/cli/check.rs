@@ -91,10 +91,12 @@ fn summed_up(loaded: &Loaded, orders: Option<&AdminFile>) -> Summary {
     let zones: Vec<ZoneSummary> = zones.collect();
     let mut files = vec![config.path.display().to_string()];
     files.extend(zones.iter().map(|zone| zone.path.clone()));
+    let included = loaded.dns.iter().flat_map(|dns| dns.zones.included());
+    files.extend(included.map(|path| path.display().to_string()));
     files.extend(config.geo.as_ref().map(|geo| geo.database.display().to_string()));
     files.extend(orders.map(|_| config.admin_file.display().to_string()));
     let mut warnings: Vec<String> = loaded.warnings.iter().map(|warning| warning.text.clone()).collect();
-    warnings.extend(orders.iter().flat_map(|orders| orders.warnings.iter().map(Diagnostic::one_line)));
+    warnings.extend(orders.iter().flat_map(|orders| orders.warnings.iter().map(Diagnostic::bare_line)));
     Summary {
         valid: true,
         files,

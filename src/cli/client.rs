@@ -91,7 +91,7 @@ impl Client {
         let body = serde_json::to_vec(body)
             .map_err(|error| Failure::new(Exit::USAGE, format!("cannot write that as JSON: {error}")))?;
         let mut request = self.http.post(url).header(CONTENT_TYPE, "application/json").body(body);
-        if let Some(user) = user().and_then(|user| HeaderValue::from_str(&user).ok()) {
+        if let Ok(user) = HeaderValue::from_str(&user()) {
             request = request.header(USER_HEADER, user);
         }
         wait(self.send(request))
@@ -222,10 +222,24 @@ fn token() -> Result<Option<HeaderValue>, Failure> {
     Ok(Some(header))
 }
 
-/// Who types, for the audit.
-pub(super) fn user() -> Option<String> {
+/// Who types, for the audit. Timers and services have no such variable: then it is the name of the process's user.
+pub(super) fn user() -> String {
     let names = ["SUDO_USER", "USER", "LOGNAME"];
-    names.into_iter().find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()))
+    let named = names.into_iter().find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()));
+    named.unwrap_or_else(|| {
+        let uid = rustix::process::getuid().as_raw();
+        let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        name_of(uid, &users).unwrap_or_else(|| format!("uid-{uid}"))
+    })
+}
+
+/// A user's name by the lines of `/etc/passwd`: name, password, number and more, between colons.
+fn name_of(uid: u32, users: &str) -> Option<String> {
+    users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next().filter(|name| !name.is_empty())?;
+        (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_owned())
+    })
 }
 
 fn wait<T>(answer: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
@@ -238,6 +252,14 @@ fn wait<T>(answer: impl Future<Output = Result<T, Failure>>) -> Result<T, Failur
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_user_without_variables_is_called_by_the_systems_name() {
+        let users = "root:x:0:0:root:/root:/bin/sh\n\nbroken\n:x:7:7::/:\nops:x:1000:1000::/srv:/bin/sh\n";
+        assert_eq!(name_of(0, users).as_deref(), Some("root"));
+        assert_eq!(name_of(1000, users).as_deref(), Some("ops"));
+        assert_eq!([name_of(7, users), name_of(100, users), name_of(0, "")], [None, None, None]);
+    }
 
     #[test]
     fn a_wildcard_is_reached_over_loopback() {

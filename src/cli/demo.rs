@@ -81,6 +81,9 @@ async fn perform() -> Result<(), Failure> {
         let text = format!("cannot open the fake regions on 127.1.0.0/16, from port {WEB_PORT} on: {error}");
         Failure::new(Exit::BAD, text)
     })?;
+    eprintln!(
+        "waypost: starting: reading zones and geo database; queries wait until what to paste is printed"
+    );
     let node = start(&folder, &stage).await?;
     let shown = tokio::select! {
         shown = show(&node, &stage, &folder) => shown,

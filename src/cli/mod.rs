@@ -21,6 +21,7 @@ mod replay;
 pub mod serve;
 mod status;
 mod table;
+mod tapped;
 
 #[cfg(test)]
 mod tests;
@@ -30,7 +31,6 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use serde_json::{Value, json};
 
 use args::{Args, Verb};
@@ -127,13 +127,16 @@ impl Context {
 
 /// Runs the verb that these arguments (the program's name first) ask for.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let args = match Args::try_parse_from(arguments) {
+    let args = match Args::read(arguments) {
         Ok(args) => args,
-        Err(error) => {
-            // Help and version are no errors; they go to standard output.
-            let exit = if error.use_stderr() { Exit::USAGE } else { Exit::DONE };
+        // Help and version are no errors; they go to standard output.
+        Err(error) if !error.use_stderr() => {
             let _ = error.print();
-            return exit.into();
+            return Exit::DONE.into();
+        }
+        Err(error) => {
+            let _ = write!(io::stderr(), "{}", usage_text(&error));
+            return Exit::USAGE.into();
         }
     };
     let context = Context { config: args.config, server: args.server, json: args.json };
@@ -141,6 +144,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Serve => serve::run(&context),
         Verb::Demo(demo) => demo::run(&context, &demo),
         verb => say(perform(&context, verb), context.json).into(),
+    }
+}
+
+/// A usage error, begun as every error is that a verb tells.
+fn usage_text(error: &clap::Error) -> String {
+    let text = error.to_string();
+    match text.strip_prefix("error: ") {
+        Some(rest) => format!("waypost: {rest}"),
+        None => text,
     }
 }
 
@@ -195,10 +207,22 @@ fn say(said: Result<Said, Failure>, json: bool) -> Exit {
     }
 }
 
-/// Reads a text file; the error names it.
+/// Reads the configuration's text; the error names the file.
 fn read_text(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::new(Exit::BAD, format!("cannot read {}: {error}", path.display())))
+    std::fs::read_to_string(path).map_err(|error| {
+        let text = format!("cannot read {}: {error}", path.display());
+        Failure::new(Exit::BAD, text).hint(config_remedy(&error))
+    })
+}
+
+/// What helps when the configuration can't be read; may be empty.
+fn config_remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "name the configuration: --config FILE",
+        io::ErrorKind::PermissionDenied => "run this as a user that may read it: the server's, or root",
+        io::ErrorKind::IsADirectory => "name the file in it: --config FILE",
+        _ => "",
+    }
 }
 
 /// A document as one line.

@@ -22,6 +22,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use super::operator::Operator;
 use super::pressure::watch_limits;
 use super::probing::Probing;
+use super::tapped::watch_dnstap;
 use crate::config::{self, Config};
 use crate::control::admin_source::{AdminSource, LOOK_EVERY};
 use crate::control::cookie_key::Access;
@@ -135,7 +136,11 @@ pub struct Start {
 /// Reads the configuration alone, so that logging can begin as it says.
 pub fn read_config(path: &Path) -> Result<Config, StartError> {
     let text = files::read_text(path).map_err(|error| {
-        let line = format!("{}: error: cannot read it: {error}", path.display());
+        let mut line = format!("{}: error: cannot read it: {error}", path.display());
+        let hint = super::config_remedy(&error);
+        if !hint.is_empty() {
+            line.push_str(&format!("\n  hint: {hint}"));
+        }
         StartError::Config(LoadErrors::one(line))
     })?;
     parse(&text, path).map_err(StartError::Config)
@@ -163,6 +168,8 @@ impl Node {
             stand_in: true,
             cookie_key: Access::Kept(None),
         };
+        // Ports are open from here on and answer when there is something to answer with: reading may take seconds.
+        tracing::info!("starting: reading zones and geo database; queries wait until \"ready\"");
         let loading = spawn_blocking(move || load_named(config, options));
         let loaded = loading.await.map_err(io::Error::other).map_err(StartError::Machine)?;
         let loaded = loaded.map_err(StartError::Config)?;
@@ -210,13 +217,12 @@ impl Node {
         state.extra = start.extra;
         state.dns = counts.clone().map(|counts| counts as Arc<dyn DnsCounts>);
         let admin = admin::serve(admin, Arc::new(state), stopped.clone());
-        let workers = counts.map(|counts| counts.workers.clone()).unwrap_or_default();
-        let tasks = vec![
+        let mut tasks = watch_counts(counts.as_deref(), &config, &handle, clock, &stopped);
+        tasks.extend([
             tokio::spawn(admin),
             tokio::spawn(watch_orders(Arc::clone(&operator), stopped.clone())),
-            tokio::spawn(watch_limits(workers, clock, stopped.clone())),
             tokio::spawn(watch_geo(Arc::clone(&operator), stopped)),
-        ];
+        ]);
         let node = Self {
             dns_addrs,
             admin_addr,
@@ -313,6 +319,25 @@ fn start_dns(bound: Bound, reader: &Reader, clock: Clock) -> io::Result<(Serving
     let sockets = serving.stats();
     let dnstap = serving.dnstap_counts();
     Ok((serving, Arc::new(LiveCounts { workers, sockets, dnstap })))
+}
+
+/// Watches for what the DNS threads' counters tell operators.
+fn watch_counts(
+    counts: Option<&LiveCounts>,
+    config: &Config,
+    handle: &Handle,
+    clock: Clock,
+    stopped: &watch::Receiver<bool>,
+) -> Vec<JoinHandle<()>> {
+    let Some(counts) = counts else { return Vec::new() };
+    let limits = watch_limits(counts.workers.clone(), handle.clone(), clock, stopped.clone());
+    let mut tasks = vec![tokio::spawn(limits)];
+    let dnstap = config.dns.as_ref().and_then(|dns| dns.dnstap.as_ref());
+    if let (Some(dnstap), Some(counts)) = (dnstap, &counts.dnstap) {
+        let (counts, socket) = (Arc::clone(counts), dnstap.socket.clone());
+        tasks.push(tokio::spawn(watch_dnstap(counts, socket, handle.clone(), clock, stopped.clone())));
+    }
+    tasks
 }
 
 /// A key that nobody can guess, from the keys that the standard library gives its hash tables.

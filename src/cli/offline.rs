@@ -59,8 +59,8 @@ pub(super) struct Whole {
 /// Errors: as [`read`].
 pub(super) fn read_whole(context: &Context) -> Result<Whole, Failure> {
     let now = Clock::start().now();
-    let path = context.config_path()?;
-    let loaded = load::load(&path, options(now)).map_err(|errors| invalid(&errors))?;
+    let config = read_config(context)?;
+    let loaded = load::load_named(config, options(now)).map_err(|errors| invalid(&errors))?;
     let mut notes = Vec::new();
     let orders = orders(&loaded.config, now, &mut notes);
     let desk = desk(loaded, orders, now, &mut notes);
@@ -101,7 +101,7 @@ impl Whole {
         let line = AuditLine {
             at: rfc3339(self.now.wall_ms),
             action: verb.word(),
-            by: super::client::user().unwrap_or_else(|| "the command line".to_owned()),
+            by: super::client::user(),
             what: sentence.clone(),
             reason: order.reason.clone(),
             serial: None,

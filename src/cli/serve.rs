@@ -117,11 +117,18 @@ async fn reload_on(mut hangups: Signal, operator: Arc<Operator>) {
     }
 }
 
+/// Tells why nothing runs: faults of the configuration as `check` prints them, everything else as a line of the log,
+/// which has begun by then.
 fn failed(error: &StartError) -> ExitCode {
-    eprintln!("{error}");
     match error {
-        StartError::Config(_) => Exit::UNUSABLE.into(),
-        _ => ExitCode::FAILURE,
+        StartError::Config(_) => {
+            eprintln!("{error}");
+            Exit::UNUSABLE.into()
+        }
+        _ => {
+            tracing::error!("{error}");
+            ExitCode::FAILURE
+        }
     }
 }
 

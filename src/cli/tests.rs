@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use clap::{CommandFactory as _, Parser as _};
 use serde_json::Value;
 
 use super::args::{Args, Verb};
@@ -22,7 +21,7 @@ fn parse(line: &str) -> Result<Args, clap::Error> {
         }
         quoted = !quoted;
     }
-    Args::try_parse_from(words)
+    Args::read(words)
 }
 
 /// What a line says, run as [`run`] runs it.
@@ -42,8 +41,8 @@ async fn ask(server: &Running, line: &str) -> Result<Said, Failure> {
 
 #[test]
 fn the_definition_is_sound_and_every_example_in_the_help_parses() {
-    Args::command().debug_assert();
-    let mut command = Args::command();
+    Args::definition().debug_assert();
+    let mut command = Args::definition();
     command.build();
     let mut examples = 0;
     for command in command.get_subcommands().chain([&command]) {
@@ -87,6 +86,26 @@ fn what_makes_no_sense_is_a_usage_error() {
     for line in ["waypost --help", "waypost drain --help", "waypost --version", "waypost status --version"] {
         assert!(!parse(line).unwrap_err().use_stderr(), "{line} is no error");
     }
+}
+
+#[test]
+fn a_usage_error_begins_as_every_other_error_of_this_program() {
+    let text = usage_text(&parse("waypost drain").unwrap_err());
+    assert!(text.starts_with("waypost: the following required arguments"), "{text}");
+    assert!(text.contains("Usage: waypost drain"), "{text}");
+}
+
+#[test]
+fn the_running_servers_address_is_in_the_help_of_verbs_that_ask_it_and_of_no_other() {
+    for (verb, asks) in
+        [("status", true), ("explain", true), ("demo", true), ("check", false), ("serve", false)]
+    {
+        let help = parse(&format!("waypost {verb} --help")).unwrap_err().to_string();
+        assert_eq!(help.contains("--server"), asks, "{verb}: {help}");
+        assert!(help.contains("--config"), "{verb}: {help}");
+    }
+    let args = parse("waypost status --server 192.0.2.1:80").unwrap();
+    assert_eq!(args.server.as_deref(), Some("192.0.2.1:80"));
 }
 
 #[test]
@@ -134,6 +153,9 @@ async fn explain_reads_the_same_from_the_server_and_from_the_files() {
 
     let unserved = ask(&server, "waypost explain nope.example.org --client 192.0.2.1").await.unwrap_err();
     assert_eq!(unserved.exit, Exit::BAD);
+    assert!(unserved.text.contains("no zone holds it"), "{unserved:?}");
+    let no_name = ask(&server, "waypost explain nope.gslb.example.com --client 192.0.2.1").await.unwrap_err();
+    assert!(no_name.text.contains("does not exist in the zone gslb.example.com"), "{no_name:?}");
     let nonsense = ask(&server, "waypost explain www.gslb.example.com --client hello").await.unwrap_err();
     assert_eq!(nonsense.exit, Exit::USAGE);
 }
@@ -235,7 +257,15 @@ fn an_order_without_a_server_goes_into_the_admin_file_and_says_that_it_is_not_li
 fn check_sums_up_what_it_read_and_tells_every_error_at_once() {
     let files = tempfile::tempdir().unwrap();
     let config = files.path().join("waypost.toml");
-    std::fs::write(&config, fixture::config_text()).unwrap();
+    let zones = files.path().join("zones");
+    std::fs::create_dir(&zones).unwrap();
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/zones/gslb.example.com.zone");
+    let zone = std::fs::read_to_string(shipped).unwrap() + "@ NS ns9\n$INCLUDE hosts.inc\n";
+    std::fs::write(zones.join("gslb.example.com.zone"), zone).unwrap();
+    std::fs::write(zones.join("hosts.inc"), "host9 300 A 192.0.2.9\n").unwrap();
+    let own_zones = format!("{}\"", zones.display());
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/zones\"");
+    std::fs::write(&config, fixture::config_text().replace(shipped, &own_zones)).unwrap();
     let check = format!("waypost check --config {}", config.display());
     let good = verb(&check).unwrap();
     assert_eq!(good.exit, Exit::DONE);
@@ -245,21 +275,32 @@ fn check_sums_up_what_it_read_and_tells_every_error_at_once() {
         "eu    cn → us",
         "checks             4",
         "decisions checked  192",
+        "zones/hosts.inc\n",
     ] {
         assert!(good.out.contains(part), "{part:?} in\n{}", good.out);
     }
+    let warning = format!("warning: {}/gslb.example.com.zone:", zones.display());
+    assert_eq!((good.out.matches("warning").count(), good.out.contains(&warning)), (1, true), "{}", good.out);
     let document: Value = serde_json::from_str(&verb(&format!("{check} --json")).unwrap().out).unwrap();
     assert_eq!((&document["valid"], &document["fallback"]["us"][0]), (&true.into(), &"cn".into()));
 
     // The admin file's errors and those of what the configuration names come together.
     std::fs::write(files.path().join("admin.toml"), "[[drain]]\nregion = \"uk\"\nreason = \"x\"\n").unwrap();
-    std::fs::write(&config, fixture::config_text().replace("/zones\"", "/nowhere\"")).unwrap();
+    let wrong = fixture::config_text().replace("/zones\"", "/nowhere\"").replace(".mmdb\"", ".mdbm\"");
+    std::fs::write(&config, &wrong).unwrap();
     let bad = verb(&format!("{check} --json")).unwrap();
     assert_eq!(bad.exit, Exit::BAD);
     let document: Value = serde_json::from_str(&bad.out).unwrap();
-    assert_eq!((&document["valid"], document["errors"].as_array().map(Vec::len)), (&false.into(), Some(2)));
+    assert_eq!((&document["valid"], document["errors"].as_array().map(Vec::len)), (&false.into(), Some(3)));
     assert!(bad.notes[0].contains("nowhere") && bad.notes[0].contains("uk"), "{:?}", bad.notes);
-    assert_eq!(bad.notes[1], "waypost: 2 errors");
+    for (key, wrong_name) in [("dns.zones", "nowhere"), ("geo.database", ".mdbm")] {
+        let line = wrong.lines().position(|line| line.contains(wrong_name)).unwrap() + 1;
+        let (place, remedy) = (format!("waypost.toml:{line}:"), "hint: is the name right?");
+        let told = document["errors"].as_array().unwrap().iter().filter_map(Value::as_str);
+        let mut of_key = told.filter(|told| told.contains(key));
+        assert!(of_key.any(|told| told.contains(&place) && told.contains(remedy)), "{key}: {document:#}");
+    }
+    assert_eq!(bad.notes[1], "waypost: 3 errors");
     assert!(!files.path().join("state").exists(), "nothing is written");
 }
 
@@ -281,6 +322,7 @@ fn a_configuration_that_is_not_there_is_named() {
         let failure = verb(&format!("waypost {line} --config /nowhere/at/all.toml")).unwrap_err();
         assert_eq!(failure.exit, Exit::BAD, "{line}");
         assert!(failure.text.contains("/nowhere/at/all.toml"), "{line}: {}", failure.text);
+        assert!(failure.hint.contains("--config FILE"), "{line}: {failure:?}");
     }
 }
 

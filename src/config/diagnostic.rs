@@ -112,21 +112,29 @@ impl Diagnostic {
 
     /// `file:line:column: error: message (hint)`, for logs and JSON: no line of the file, hence nothing secret in it.
     pub fn one_line(&self) -> String {
-        let mut line = self.headline();
+        self.with_hint(self.headline(&format!("{}: ", self.severity.word())))
+    }
+
+    /// `file:line:column: message (hint)`, where what shows it says how bad it is.
+    pub fn bare_line(&self) -> String {
+        self.with_hint(self.headline(""))
+    }
+
+    fn with_hint(&self, mut line: String) -> String {
         if !self.hint.is_empty() {
             let _ = write!(line, " ({})", self.hint);
         }
         line
     }
 
-    /// `file:line:column: error: message`.
-    fn headline(&self) -> String {
+    /// `file:line:column: error: message`, with these words for the severity.
+    fn headline(&self, severity: &str) -> String {
         let Place { line, column, .. } = self.place;
-        let (path, word, message) = (self.path.display(), self.severity.word(), &self.message);
+        let (path, message) = (self.path.display(), &self.message);
         match (line, column) {
-            (0, _) => format!("{path}: {word}: {message}"),
-            (_, 0) => format!("{path}:{line}: {word}: {message}"),
-            _ => format!("{path}:{line}:{column}: {word}: {message}"),
+            (0, _) => format!("{path}: {severity}{message}"),
+            (_, 0) => format!("{path}:{line}: {severity}{message}"),
+            _ => format!("{path}:{line}:{column}: {severity}{message}"),
         }
     }
 }
@@ -158,7 +166,7 @@ pub fn render(diagnostics: &[Diagnostic], text: &str, colour: bool) -> String {
         if index > 0 {
             out.push('\n');
         }
-        out.push_str(&diagnostic.headline());
+        out.push_str(&diagnostic.headline(&format!("{}: ", diagnostic.severity.word())));
         out.push('\n');
         let body = render_body(diagnostic, text, &renderer);
         body.lines().for_each(|line| {

@@ -11,6 +11,19 @@ pub(super) struct Section {
     pub later: &'static [(&'static str, &'static str)],
 }
 
+impl Section {
+    /// How the table is written where `key` has something else: `typed`, when that is a string.
+    pub(super) fn form(&self, key: &str, typed: Option<&str>) -> String {
+        match (typed, self.keys) {
+            _ if self.title.starts_with('[') => {
+                format!("write {} as a line of its own, its keys below it", self.title)
+            }
+            (Some(typed), [only]) => format!("write `{key} = {{ {only} = \"{typed}\" }}`"),
+            (_, keys) => format!("write `{key} = {{ … }}` with keys of {}", keys.join(", ")),
+        }
+    }
+}
+
 pub(super) const TOP: Section = Section {
     title: "the top of the file",
     keys: &[

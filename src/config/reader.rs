@@ -387,7 +387,10 @@ impl<'r, 'f> Value<'r, 'f> {
             DeValue::Table(entries) => {
                 Some(Table::open(self.reader, entries, self.span(), section, title.into()))
             }
-            _ => self.wrong_type("a table"),
+            found => {
+                let hint = section.form(self.key, found.as_str().map(|_| self.typed()));
+                self.is_not("a table", hint)
+            }
         }
     }
 
@@ -427,6 +430,10 @@ impl<'r, 'f> Value<'r, 'f> {
 
     /// Notes that something else belongs here.
     pub(super) fn wrong_type<T>(&self, wanted: &str) -> Option<T> {
+        self.is_not(wanted, self.hint_for(wanted))
+    }
+
+    fn is_not<T>(&self, wanted: &str, hint: String) -> Option<T> {
         let found = match self.item.get_ref() {
             DeValue::String(_) => "a string",
             DeValue::Integer(_) => "a whole number",
@@ -436,7 +443,7 @@ impl<'r, 'f> Value<'r, 'f> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
-        self.refuse(format!("`{}` takes {wanted}, this is {found}", self.key), self.hint_for(wanted))
+        self.refuse(format!("`{}` takes {wanted}, this is {found}", self.key), hint)
     }
 
     /// What turns the value into what is wanted, for the mistakes that people make.

@@ -55,8 +55,15 @@ impl Client {
 pub enum CannotExplain {
     /// The name can't be a domain name.
     BadName(String),
-    /// No zone holds the name, or the zone has no such name.
+    /// No zone holds the name.
     NotServed(String),
+    /// The zone has no such name.
+    NoName {
+        /// The name.
+        name: String,
+        /// The zone.
+        zone: String,
+    },
     /// This node serves no DNS.
     NoDns,
 }
@@ -65,7 +72,12 @@ impl std::fmt::Display for CannotExplain {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::BadName(name) => write!(f, "`{name}` is not a domain name"),
-            Self::NotServed(name) => write!(f, "`{name}` is not served here"),
+            Self::NotServed(name) => {
+                write!(f, "`{name}` is not served here: no zone holds it, and the answer is REFUSED")
+            }
+            Self::NoName { name, zone } => {
+                write!(f, "`{name}` does not exist in the zone {zone}: the answer is NXDOMAIN")
+            }
             Self::NoDns => write!(f, "this node serves no DNS: its configuration has no [dns]"),
         }
     }
@@ -121,14 +133,15 @@ pub struct TraceReport {
 
 /// Explains.
 ///
-/// Errors: the name is none, or is not served.
+/// Errors: the name is none, is not served, or does not exist.
 pub fn explain(snapshot: &Snapshot, question: &Question, now: Now) -> Result<Explanation, CannotExplain> {
     let view = snapshot.view.as_ref().ok_or(CannotExplain::NoDns)?;
     let name = question.name.trim_end_matches('.').to_ascii_lowercase();
     let wire = checked_wire_name(&name).ok_or_else(|| CannotExplain::BadName(question.name.clone()))?;
     match view.zones.find(&wire) {
         Found::NoName { redirect: Some(_), .. } => {}
-        Found::Outside | Found::NoName { .. } => return Err(CannotExplain::NotServed(name)),
+        Found::Outside => return Err(CannotExplain::NotServed(name)),
+        Found::NoName { zone, .. } => return Err(CannotExplain::NoName { name, zone: zone.name() }),
         Found::Node { .. } | Found::Cut { .. } => {}
     }
     let service = asked_service(view, wire.clone(), question.rtype);

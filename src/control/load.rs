@@ -15,9 +15,9 @@ use super::journal::rfc3339;
 use super::plan::Plan;
 use super::publish::DnsParts;
 use super::status::Warning;
-use super::zone_files::ZoneFolder;
+use super::zone_files::{Unreadable, ZoneFolder};
 use crate::config::admin::AdminFile;
-use crate::config::{Answers, Config, Diagnostic};
+use crate::config::{Answers, Config, Diagnostic, Place};
 use crate::dns::cookie::{Cookies, Secrets};
 use crate::dns::limit::Rule;
 use crate::dns::zone::{BoundService, Notice, Zones};
@@ -125,16 +125,14 @@ pub fn load_named(config: Config, options: LoadOptions<'_>) -> Result<Loaded, Lo
     let mut warnings: Vec<Warning> = config
         .warnings
         .iter()
-        .map(|diagnostic| warning("config", diagnostic.one_line(), options.now))
+        .map(|diagnostic| warning("config", diagnostic.bare_line(), options.now))
         .collect();
 
     let zones = config.dns.as_ref().map(|dns| read_zones(&dns.zones, &config));
     let zones = match zones.transpose() {
         Ok(zones) => zones.map(|(zones, notices)| {
             warnings.extend(
-                notices
-                    .iter()
-                    .map(|notice| warning("zone", zone_line(notice, &config, "warning"), options.now)),
+                notices.iter().map(|notice| warning("zone", zone_line(notice, &config, ""), options.now)),
             );
             Arc::new(zones)
         }),
@@ -234,14 +232,17 @@ fn cookie_secrets(config: &Config, options: LoadOptions<'_>) -> Result<Key, Malf
 /// Reads every `*.zone` of a folder and binds the services.
 fn read_zones(dir: &Path, config: &Config) -> Result<(Zones, Vec<Notice>), Vec<String>> {
     let folder = ZoneFolder(dir);
-    let files = folder.zones().map_err(|error| vec![format!("{}: error: {error}", dir.display())])?;
+    let files = folder.zones().map_err(|Unreadable { path, error }| {
+        let text = format!("`dns.zones`: cannot read {}: {error}", path.display());
+        vec![at_key(config, config.places.zones.as_ref(), &text, files::remedy(&error))]
+    })?;
     if files.is_empty() {
         let hint = "put a master file there, named after its zone: gslb.example.com.zone";
         return Err(vec![format!("{}: error: no *.zone file in this folder\n  hint: {hint}", dir.display())]);
     }
     let services: Vec<BoundService> = config.services.iter().map(bound).collect();
     Zones::build_with(&files, &services, &folder)
-        .map_err(|notices| notices.iter().map(|notice| zone_line(notice, config, "error")).collect())
+        .map_err(|notices| notices.iter().map(|notice| zone_line(notice, config, "error: ")).collect())
 }
 
 fn bound(service: &crate::config::Service) -> BoundService {
@@ -261,7 +262,8 @@ fn bound(service: &crate::config::Service) -> BoundService {
     }
 }
 
-/// A zone's fault with its place, or a service's with its place in the configuration.
+/// A zone's fault with its place, or a service's with its place in the configuration. Warnings go without severity: what
+/// shows them says what they are.
 fn zone_line(notice: &Notice, config: &Config, severity: &str) -> String {
     let service = notice.service.and_then(|service| config.places.services.get(service as usize));
     let (path, line, column) = match service {
@@ -278,12 +280,26 @@ fn zone_line(notice: &Notice, config: &Config, severity: &str) -> String {
         .iter()
         .map(|(path, line)| format!("\n  included from {}:{line}", path.display()))
         .collect();
-    format!("{place}: {severity}: {}{hint}{from}", notice.text)
+    format!("{place}: {severity}{}{hint}{from}", notice.text)
 }
 
+/// What is wrong with the geo file; when it can't be read, the configuration may mean another.
 fn geo_line(config: &Config, refusal: &GeoRefusal) -> String {
     let path = config.geo.as_ref().map(|geo| geo.database.display().to_string()).unwrap_or_default();
-    format!("{path}: error: {refusal}")
+    match refusal {
+        GeoRefusal::Unreadable(error) => {
+            let text = format!("`geo.database`: cannot read {path}: {error}");
+            at_key(config, config.places.database.as_ref(), &text, files::remedy(error))
+        }
+        _ => format!("{path}: error: {refusal}"),
+    }
+}
+
+/// An error about what a key names, with the key's place.
+fn at_key(config: &Config, place: Option<&Place>, text: &str, hint: &str) -> String {
+    let place = place.map(|Place { line, column, .. }| format!(":{line}:{column}")).unwrap_or_default();
+    let hint = if hint.is_empty() { String::new() } else { format!("\n  hint: {hint}") };
+    format!("{}{place}: error: {text}{hint}", config.path.display())
 }
 
 fn warning(code: &'static str, text: String, now: Now) -> Warning {
@@ -299,7 +315,11 @@ fn diagnosed(errors: &[Diagnostic], text: &str) -> LoadErrors {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> LoadErrors {
-    LoadErrors::one(format!("{}: error: cannot read it: {error}", path.display()))
+    let mut line = format!("{}: error: cannot read it: {error}", path.display());
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        line = format!("{line}\n  hint: {}", files::remedy(error));
+    }
+    LoadErrors::one(line)
 }
 
 /// The machine's name; `localhost` when it has none.

@@ -7,24 +7,35 @@ use std::path::{Component, Path, PathBuf};
 use super::files;
 use crate::dns::zone::{Include, IncludeRefusal, ZoneFile};
 
+/// Longest master file, in bytes: room for [`MAX_ZONE_RECORDS`](crate::dns::zone::MAX_ZONE_RECORDS) of fifty bytes
+/// each.
+const MAX_ZONE_BYTES: u64 = 256 << 20;
+
 /// The folder that `dns.zones` names.
 #[derive(Clone, Copy, Debug)]
 pub struct ZoneFolder<'d>(pub &'d Path);
+
+/// What of a zone folder can't be read: itself, or a file in it.
+#[derive(Debug)]
+pub struct Unreadable {
+    /// Which.
+    pub path: PathBuf,
+    /// Why.
+    pub error: io::Error,
+}
 
 impl ZoneFolder<'_> {
     /// Every `*.zone` in it, by name. Folders below it are not looked into: what lies there can be included.
     ///
     /// Errors: the folder or one of the files can't be read.
-    pub fn zones(self) -> io::Result<Vec<ZoneFile>> {
-        let mut paths: Vec<PathBuf> =
-            fs::read_dir(self.0)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    pub fn zones(self) -> Result<Vec<ZoneFile>, Unreadable> {
+        let listed =
+            || -> io::Result<Vec<PathBuf>> { fs::read_dir(self.0)?.map(|entry| Ok(entry?.path())).collect() };
+        let mut paths = listed().map_err(|error| Unreadable { path: self.0.to_owned(), error })?;
         paths.retain(|path| is_zone(path));
         paths.sort();
-        let read_zone = |path: PathBuf| {
-            read(&path).map_err(|error| {
-                io::Error::new(error.kind(), format!("cannot read {}: {error}", path.display()))
-            })
-        };
+        let read_zone =
+            |path: PathBuf| read(&path, MAX_ZONE_BYTES).map_err(|error| Unreadable { path, error });
         paths.into_iter().map(read_zone).collect()
     }
 
@@ -35,7 +46,7 @@ impl ZoneFolder<'_> {
             return Err(self.leads_out(written));
         }
         if path.parent() == Some(&*plain(self.0)) && is_zone(&path) {
-            return Err(IncludeRefusal {
+            return Err(IncludeRefusal::Unusable {
                 text: format!("{} is a zone of its own", path.display()),
                 hint: "every *.zone of the folder is: give what is only included another ending, as in .inc"
                     .to_owned(),
@@ -45,7 +56,7 @@ impl ZoneFolder<'_> {
     }
 
     fn leads_out(self, written: &Path) -> IncludeRefusal {
-        IncludeRefusal {
+        IncludeRefusal::Unusable {
             text: format!("{} leads out of the zone folder", written.display()),
             hint: format!("put it into {}: files are included from there only", self.0.display()),
         }
@@ -53,11 +64,14 @@ impl ZoneFolder<'_> {
 }
 
 impl Include for ZoneFolder<'_> {
-    fn file(&self, from: &Path, written: &Path) -> Result<ZoneFile, IncludeRefusal> {
+    fn file(&self, from: &Path, written: &Path, most_bytes: usize) -> Result<ZoneFile, IncludeRefusal> {
         let path = self.resolve(from, written)?;
-        let cannot_read = |error: io::Error| IncludeRefusal {
-            text: format!("cannot read {}: {error}", path.display()),
-            hint: "relative paths begin at the folder of the file that includes".to_owned(),
+        let cannot_read = |error: io::Error| match error.kind() {
+            io::ErrorKind::FileTooLarge => IncludeRefusal::TooLong,
+            _ => IncludeRefusal::Unusable {
+                text: format!("cannot read {}: {error}", path.display()),
+                hint: "relative paths begin at the folder of the file that includes".to_owned(),
+            },
         };
         // Symbolic links count by where they end. What is checked is what is read.
         let real = fs::canonicalize(&path).map_err(cannot_read)?;
@@ -65,7 +79,7 @@ impl Include for ZoneFolder<'_> {
         if !real.starts_with(folder) {
             return Err(self.leads_out(written));
         }
-        let ZoneFile { text, .. } = read(&real).map_err(cannot_read)?;
+        let ZoneFile { text, .. } = read(&real, most_bytes as u64).map_err(cannot_read)?;
         Ok(ZoneFile { path, text })
     }
 }
@@ -75,9 +89,12 @@ fn is_zone(path: &Path) -> bool {
 }
 
 /// Bytes outside UTF-8 become replacement characters: passed over in comments, elsewhere errors with their place.
-fn read(path: &Path) -> io::Result<ZoneFile> {
-    let bytes = files::read(path)?;
-    Ok(ZoneFile { path: path.to_owned(), text: String::from_utf8_lossy(&bytes).into_owned() })
+fn read(path: &Path, most_bytes: u64) -> io::Result<ZoneFile> {
+    let bytes = files::read_at_most(path, most_bytes)?;
+    // Nothing is copied unless it has to be.
+    let text = String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    Ok(ZoneFile { path: path.to_owned(), text })
 }
 
 /// A path without `.` and `x/..`, by its words alone; `..` that nothing precedes stays.

@@ -95,7 +95,7 @@ impl<'a> Edns<'a> {
     }
 
     /// Reads what depends on how the query came: its cookie, if cookies are on, and over TCP its keepalive, which is
-    /// ignored over UDP (RFC 7828 3.2.1).
+    /// ignored over UDP (RFC 7828 3.3.1).
     pub(super) fn read_session(
         &self,
         settings: &Settings,

@@ -1,8 +1,8 @@
 //! Response rate limiting: how many full answers over UDP one prefix of source addresses gets.
 //!
 //! UDP sources can be forged, so a name server can be made to send its answers to somebody who never asked. Beyond the
-//! rate a source gets answers without content, marked truncated: no longer than the query, so that there is nothing to
-//! gain, and a resolver that really asked comes back over TCP, where sources can't be forged.
+//! rate a source gets answers without content, marked truncated: no longer than the query, so that nothing is amplified,
+//! and a resolver that really asked comes back over TCP, where sources can't be forged.
 //!
 //! What counts is who asks and never what for. A resolver that asks once for each client subnet asks the same
 //! question thousands of times, and a limit by question would hit exactly the resolvers that this server is for. Whole

@@ -25,7 +25,8 @@ const TYPE_AXFR: u16 = 252;
 const TYPE_ANY: u16 = 255;
 const CLASS_IN: u16 = 1;
 
-/// The answer to ANY, whatever the name holds (RFC 8482 4.2): HINFO, IN, 3,600 s, "RFC8482" and an empty text.
+/// What ANY is answered with in place of all that a name holds (RFC 8482 4.2): HINFO, IN, 3,600 s, "RFC8482" and an empty
+/// text.
 const MINIMAL_ANY: [u8; 19] = *b"\x00\x0d\x00\x01\x00\x00\x0e\x10\x00\x09\x07RFC8482\x00";
 
 /// One question being answered.
@@ -117,8 +118,7 @@ impl<'v> Lookup<'v, '_, '_, '_> {
             }
         }
         if self.qtype == TYPE_ANY && !(node.rrsets.is_empty() && node.service.is_none()) {
-            self.reply.put_record(Section::Answer, self.names.at(), &MINIMAL_ANY)?;
-            return Ok(Step::Done);
+            return self.any(node);
         }
         if let Some(rrset) = node.rrset(self.qtype) {
             return self.data(rrset);
@@ -136,6 +136,16 @@ impl<'v> Lookup<'v, '_, '_, '_> {
             return Ok(if is_name { self.alias(target, data_at, shared) } else { Step::Done });
         }
         self.negative(zone)
+    }
+
+    /// An alias is all that its name holds, so it is given, not followed (RFC 8482 4.1): the HINFO is for names that have no
+    /// CNAME record (4.2). What a service answers is a decision and no data of the name: HINFO, even if it is an alias.
+    fn any(&mut self, node: &Node) -> Result<Step, Full> {
+        match node.rrset(TYPE_CNAME) {
+            Some(alias) => self.put(Section::Answer, &alias.records)?,
+            None => self.reply.put_record(Section::Answer, self.names.at(), &MINIMAL_ANY)?,
+        }
+        Ok(Step::Done)
     }
 
     fn data(&mut self, rrset: &'v Rrset) -> Result<Step, Full> {

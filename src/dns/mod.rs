@@ -30,6 +30,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use self::cookie::Cookie;
+use self::edns::OptAnswer;
 use self::lookup::Lookup;
 use self::names::Names;
 use self::reply::Reply;
@@ -139,112 +140,132 @@ pub fn respond(view: &View, worker: &mut Worker, query: Query<'_>, out: &mut [u8
     let mut name = Name::EMPTY;
     let message = Message::parse(header, query.bytes, &mut name);
     worker.counters().count_query(&query, message.question.as_ref());
-    answer(view, worker, query, header, &message, out).unwrap_or(0)
+    Asked::new(view, query, header, &message).answer(worker, out).unwrap_or(0)
 }
 
-/// `None`: the buffer is smaller than it has to be.
-fn answer(
-    view: &View,
-    worker: &mut Worker,
-    query: Query<'_>,
+/// A query that was read.
+struct Asked<'a> {
+    view: &'a View,
+    query: Query<'a>,
     header: Header,
-    message: &Message<'_>,
-    out: &mut [u8],
-) -> Option<usize> {
-    let edns = message.edns.as_ref();
-    let (cookie, fault) = match edns.map(|edns| edns.read_session(&view.settings, &query)) {
-        None => (None, message.fault),
-        Some(Ok(cookie)) => (cookie, message.fault),
-        Some(Err(fault)) => (None, message.fault.or(Some(fault))),
-    };
-    if let Some(cookie) = &cookie {
-        worker.counters().count_cookie(cookie.standing);
-    }
-    let limited = limit(view, worker, &query, fault, cookie.as_ref());
-    let opt = edns.map(|edns| {
-        let opt = edns.answer(&view.settings, query.transport, cookie.as_ref());
-        match fault {
-            Some(Fault::EdnsVersion) => opt.without_options(),
-            _ if limited.is_some() => opt.without_growth(),
-            _ => opt,
-        }
-    });
-    let opt_len = opt.map_or(0, |opt| opt.len());
-    let limit = match (query.transport, edns) {
-        (Transport::Udp, Some(edns)) => edns.udp_size(&view.settings, cookie.as_ref()).into(),
-        (Transport::Udp, None) => edns::MIN_UDP_SIZE.into(),
-        (Transport::Tcp, _) => MAX_TCP_SIZE,
-    };
-    let room = limit.min(out.len()).checked_sub(opt_len)?;
-    let mut reply = Reply::begin(out, room, message.question.as_ref())?;
-    let scope = match (fault, &message.question, &cookie) {
-        (None, Some(_), _) if limited == Some(Limited::BadCookie) => {
-            reply.fail(wire::Rcode::BadCookie, None);
-            0
-        }
-        (None, Some(_), _) if limited.is_some() => 0,
-        (None, Some(question), _) => look_up(view, worker, query, header, edns, question, &mut reply),
-        (Some(Fault::NoQuestion), None, Some(cookie)) => {
-            reply.rcode = cookie.fetched();
-            0
-        }
-        (fault, _, _) => {
-            let fault = fault.unwrap_or(Fault::QuestionCount);
-            reply.fail(fault.rcode(), fault.extended());
-            0
-        }
-    };
-    if limited == Some(Limited::Slip) {
-        reply.truncate();
-        reply.extended = None;
-    }
-    let rcode = reply.rcode;
-    if let Some(opt) = opt {
-        reply.extend_limit(opt_len);
-        opt.write(&mut reply, rcode, scope).ok()?;
-    }
-    worker.counters().count_response(query.transport, rcode);
-    Some(reply.finish(header))
-}
-
-/// What the client gets in place of content when its prefix has used up its answers over UDP: it is sent to TCP, or, if
-/// it knows cookies, back with a good one (RFC 7873 5.2.3). Neither over TCP nor with a valid cookie is anybody limited:
-/// there the client has shown that it is where it says.
-fn limit(
-    view: &View,
-    worker: &Worker,
-    query: &Query<'_>,
+    message: &'a Message<'a>,
+    cookie: Option<Cookie>,
+    /// What is wrong, with the message or with how it came.
     fault: Option<Fault>,
-    cookie: Option<&Cookie>,
-) -> Option<Limited> {
-    let (Some(rule), Transport::Udp) = (&view.settings.rate_limit, query.transport) else { return None };
-    let table = worker.limits()?;
-    if cookie.is_some_and(Cookie::is_verified) || table.admit(rule, query.peer, query.now) {
-        return None;
-    }
-    let limited = match cookie {
-        _ if rule.dry_run => Limited::DryRun,
-        Some(_) if fault.is_none() => Limited::BadCookie,
-        _ => Limited::Slip,
-    };
-    worker.counters().count_limited(limited);
-    (!rule.dry_run).then_some(limited)
 }
 
-/// Returns the scope of the answer.
-fn look_up(
-    view: &View,
-    worker: &mut Worker,
-    query: Query<'_>,
-    header: Header,
-    edns: Option<&edns::Edns<'_>>,
-    question: &Question<'_>,
-    reply: &mut Reply<'_>,
-) -> u8 {
-    let (id, qtype) = (header.id, question.qtype);
-    let names = Names::new(question.name);
-    let redirected = [None; lookup::MAX_ALIASES + 1];
-    let mut lookup = Lookup { view, worker, query, id, qtype, edns, reply, scope: 0, names, redirected };
-    lookup.answer(question);
-    lookup.scope
+impl<'a> Asked<'a> {
+    fn new(view: &'a View, query: Query<'a>, header: Header, message: &'a Message<'a>) -> Self {
+        let session = message.edns.as_ref().map(|edns| edns.read_session(&view.settings, &query));
+        let (cookie, fault) = match session {
+            None => (None, message.fault),
+            Some(Ok(cookie)) => (cookie, message.fault),
+            Some(Err(fault)) => (None, message.fault.or(Some(fault))),
+        };
+        Self { view, query, header, message, cookie, fault }
+    }
+
+    /// `None`: the buffer is smaller than it has to be.
+    fn answer(&self, worker: &mut Worker, out: &mut [u8]) -> Option<usize> {
+        if let Some(cookie) = &self.cookie {
+            worker.counters().count_cookie(cookie.standing);
+        }
+        let limited = self.charge(worker);
+        let is_bare = self.is_bare(limited);
+        let opt = self.opt(is_bare);
+        let opt_len = opt.map_or(0, |opt| opt.len());
+        let room = self.max_len().min(out.len()).checked_sub(opt_len)?;
+        let mut reply = Reply::begin(out, room, self.message.question.as_ref())?;
+        let scope = self.fill(worker, limited, &mut reply);
+        let rcode = reply.rcode;
+        reply.extended = reply.extended.filter(|_| !is_bare);
+        if let Some(opt) = opt {
+            reply.extend_limit(opt_len);
+            opt.write(&mut reply, rcode, scope).ok()?;
+        }
+        worker.counters().count_response(self.query.transport, rcode);
+        Some(reply.finish(self.header))
+    }
+
+    /// The rate limit, unless the client has shown that it is where it says: over TCP, or with a valid cookie.
+    fn rate_limit(&self) -> Option<&'a limit::Rule> {
+        let is_proven =
+            self.query.transport == Transport::Tcp || self.cookie.as_ref().is_some_and(Cookie::is_verified);
+        self.view.settings.rate_limit.as_ref().filter(|_| !is_proven)
+    }
+
+    /// What the client gets in place of content when its prefix has used up its answers: it is sent to TCP, or, if it
+    /// knows cookies, back with a good one (RFC 7873 5.2.3).
+    ///
+    /// What has no content costs nothing and stays what it is: errors, and cookies that are fetched. There is nothing to
+    /// leave out, and TC would only have the client ask for the same over TCP.
+    fn charge(&self, worker: &Worker) -> Option<Limited> {
+        let rule = self.rate_limit().filter(|_| self.fault.is_none())?;
+        if worker.limits()?.admit(rule, self.query.peer, self.query.now) {
+            return None;
+        }
+        let limited = match self.cookie {
+            _ if rule.dry_run => Limited::DryRun,
+            Some(_) => Limited::BadCookie,
+            None => Limited::Slip,
+        };
+        worker.counters().count_limited(limited);
+        (!rule.dry_run).then_some(limited)
+    }
+
+    /// Whether nothing may make the answer longer than the query, but for the server's half of a cookie. Of errors
+    /// nobody counts how many go to whom, so while there is a limit they are all like that.
+    fn is_bare(&self, limited: Option<Limited>) -> bool {
+        let is_limiting = self.rate_limit().is_some_and(|rule| !rule.dry_run);
+        limited.is_some() || (self.fault.is_some() && is_limiting)
+    }
+
+    /// The answer's OPT record, for a query that has one.
+    fn opt(&self, is_bare: bool) -> Option<OptAnswer<'_>> {
+        let edns = self.message.edns.as_ref()?;
+        let opt = edns.answer(&self.view.settings, self.query.transport, self.cookie.as_ref());
+        Some(match self.fault {
+            Some(Fault::EdnsVersion) => opt.without_options(),
+            _ if is_bare => opt.without_growth(),
+            _ => opt,
+        })
+    }
+
+    /// Most bytes that the client takes and the operator gives.
+    fn max_len(&self) -> usize {
+        match (self.query.transport, &self.message.edns) {
+            (Transport::Udp, Some(edns)) => edns.udp_size(&self.view.settings, self.cookie.as_ref()).into(),
+            (Transport::Udp, None) => edns::MIN_UDP_SIZE.into(),
+            (Transport::Tcp, _) => MAX_TCP_SIZE,
+        }
+    }
+
+    /// Writes what comes between the question and the OPT record, and returns the answer's scope.
+    fn fill(&self, worker: &mut Worker, limited: Option<Limited>, reply: &mut Reply<'_>) -> u8 {
+        if let Some(fault) = self.fault {
+            match &self.cookie {
+                Some(cookie) if fault == Fault::NoQuestion => reply.rcode = cookie.fetched(),
+                _ => reply.fail(fault.rcode(), fault.extended()),
+            }
+            return 0;
+        }
+        match (limited, &self.message.question) {
+            (Some(Limited::BadCookie), _) => reply.fail(wire::Rcode::BadCookie, None),
+            (Some(Limited::Slip | Limited::DryRun), _) => reply.truncate(),
+            (None, Some(question)) => return self.look_up(worker, question, reply),
+            (None, None) => reply.fail(Fault::NoQuestion.rcode(), None), // a fault of the message, so met above
+        }
+        0
+    }
+
+    /// Returns the scope of the answer.
+    fn look_up(&self, worker: &mut Worker, question: &Question<'_>, reply: &mut Reply<'_>) -> u8 {
+        let (view, query, edns) = (self.view, self.query, self.message.edns.as_ref());
+        let (id, qtype) = (self.header.id, question.qtype);
+        let names = Names::new(question.name);
+        let redirected = [None; lookup::MAX_ALIASES + 1];
+        let mut lookup = Lookup { view, worker, query, id, qtype, edns, reply, scope: 0, names, redirected };
+        lookup.answer(question);
+        lookup.scope
+    }
 }

@@ -19,6 +19,9 @@ const LONGEST_CHAIN: usize =
     HEADER_LEN + MAX_NAME_LEN + 4 + MAX_ALIASES * 2 * (RECORD_HEAD_LEN + MAX_NAME_LEN);
 const _: () = assert!(LONGEST_CHAIN <= MAX_END);
 
+/// Bytes at a name's end that are compared before the rest.
+const END_LEN: usize = 32;
+
 /// Where one name stands.
 #[derive(Clone, Copy, Debug, Default)]
 struct Standing {
@@ -98,7 +101,12 @@ impl Names {
     }
 }
 
-/// Whether two parts of names of one length are the same in some letter case.
+/// Whether two parts of names of one length are the same in some letter case: their ends first, which a DNAME changes.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
-    one.iter().rev().zip(other.iter().rev()).all(|(a, b)| a.eq_ignore_ascii_case(b))
+    let front = one.len().saturating_sub(END_LEN);
+    let (Some((a, a_end)), Some((b, b_end))) = (one.split_at_checked(front), other.split_at_checked(front))
+    else {
+        return false;
+    };
+    a_end.eq_ignore_ascii_case(b_end) && a.eq_ignore_ascii_case(b)
 }

@@ -83,6 +83,7 @@ pub struct Zones {
     /// What stands where a zone says nothing about a name that exists.
     nothing: Node,
     services_bound: usize,
+    included: Vec<PathBuf>,
 }
 
 impl Zones {
@@ -116,8 +117,9 @@ impl Zones {
         for draft in &drafts {
             checks::check(draft, &mut report);
         }
+        let included = report.included();
         let warnings = report.finish()?;
-        Ok((compile::compile(&drafts, services_bound), warnings))
+        Ok((Self { included, ..compile::compile(&drafts, services_bound) }, warnings))
     }
 
     /// What stands at a name: wire form, lower case, uncompressed. One hash lookup when the name exists; else one
@@ -165,6 +167,11 @@ impl Zones {
     /// How many services are bound: all that [`Self::build`] was given.
     pub fn services_bound(&self) -> usize {
         self.services_bound
+    }
+
+    /// The files that `$INCLUDE` lines brought in, each once, by path.
+    pub fn included(&self) -> &[PathBuf] {
+        &self.included
     }
 
     fn zone(&self, entry: Entry) -> Option<&Zone> {

@@ -262,9 +262,12 @@ fn answers_go_on_without_the_collector_and_it_is_found_again() {
     assert!(lost > 1_000.0, "a queue is bounded: {lost}");
     let hint = "no collector listens there: start it, or correct dns.dnstap.socket";
     wait_until("it is told", SOON, || site.log().contains(hint));
+    let warning = site.wait_warning("dnstap");
+    assert!(warning.contains("no dnstap collector") && warning.contains("tap.sock"), "{warning}");
 
     let collector = capture(&site, "second.fstrm");
     wait_until("connected again", SOON, || connected(&site));
+    site.wait_no_warning("dnstap");
     wait_until("what was queued is sent", SOON, || {
         site.metric("waypost_dns_dnstap_frames_total").unwrap() + lost >= 2.0 * 5_050.0
     });
@@ -302,6 +305,8 @@ fn a_collector_that_never_reads_holds_up_neither_answers_nor_the_end() {
     let grown = site.process().resident().saturating_sub(before);
     assert!(grown < 2 << 20, "memory grows by {grown} bytes");
     wait_until("it is told", SOON, || site.log().contains("the collector does not read"));
+    let warning = site.wait_warning("dnstap");
+    assert!(warning.contains("slower than the queries"), "{warning}");
     assert_eq!(site.stop(), Some(0));
 }
 

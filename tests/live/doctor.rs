@@ -293,9 +293,32 @@ fn a_zone_file_that_has_changed_since_is_told_and_an_unknown_zone_is_refused() {
     let serial = found.findings.iter().find(|finding| finding["check"] == "serial").unwrap();
     assert_eq!(serial["level"], "warning");
     assert!(serial["fix"].as_str().unwrap().contains("waypost reload"), "{serial}");
+    assert_eq!(found.findings.iter().filter(|finding| finding["check"] == "serial").count(), 1);
 
     let refused = site.run(&["doctor", "--zone", "example.net"]);
     assert_eq!(refused.code, 1);
     assert!(refused.err.contains("no zone of this node") && refused.err.contains("gslb.example.com"));
     assert_eq!(site.run(&["doctor", "--parent", "here"]).code, 2);
+}
+
+#[test]
+fn a_parent_that_is_the_child_itself_proves_nothing_and_is_told_as_a_warning() {
+    let site = site().started();
+    let found = Found::by(&site, &["--parent", &format!("{}:{DNS_PORT}", site.ip)]);
+    found.errors(&[]);
+    let warnings = found.of_level("warning");
+    let told = warnings.iter().find(|finding| finding["check"] == "delegation").unwrap();
+    assert!(told["text"].as_str().unwrap().contains("are not checked"), "{told}");
+}
+
+#[test]
+fn a_refused_reload_and_a_spoilt_cookie_key_are_both_told() {
+    let site = site().started();
+    site.write("state/cookie.key", "zzz\n");
+    assert_eq!(site.run(&["reload"]).code, 1);
+    let found = Found::by(&site, &["--node-only"]);
+    found.errors(&[("state_dir", "no hexadecimal digit", "openssl rand")]);
+    let warnings = found.of_level("warning");
+    let told = warnings.iter().find(|finding| finding["check"] == "server").unwrap();
+    assert!(told["text"].as_str().unwrap().starts_with("reload: "), "{told}");
 }

@@ -49,6 +49,10 @@ fn a_second_server_on_the_same_ports_says_why_it_ends() {
     assert_eq!(code, 1, "{log}");
     assert!(log.contains(&format!("{}:{DNS_PORT}", first.ip)), "{log}");
     assert!(log.contains("another program") && log.contains("ss -"), "{log}");
+    assert!(
+        log.lines().all(|line| line.contains(" INFO ") || line.contains(" ERROR ")),
+        "with level and time: {log}"
+    );
     assert_eq!(first.ask(CN).addresses(), CN_A);
 }
 

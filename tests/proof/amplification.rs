@@ -13,8 +13,9 @@ use waypost::control::cookie_key::Access;
 use waypost::control::load::{LoadOptions, load};
 use waypost::control::model::{Load, Model, Remembered};
 use waypost::control::publish::Press;
+use waypost::dns::cookie::{SECRET_LEN, SERVER_LEN, Secret, Secrets};
 use waypost::dns::limit::{Rule, Table};
-use waypost::dns::{MAX_TCP_SIZE, Query, Settings, Transport, View, Worker, respond};
+use waypost::dns::{Cookies, MAX_TCP_SIZE, Query, Settings, Transport, View, Worker, respond};
 use waypost::health::Mono;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -140,11 +141,13 @@ fn no_answer_over_udp_is_much_longer_than_its_query() {
 }
 
 #[test]
-fn beyond_the_rate_limit_no_answer_is_longer_than_its_query() {
+fn beyond_the_rate_limit_no_answer_is_longer_than_its_query_but_for_half_a_cookie() {
     let view = &*SHIPPED;
     let rate_limit = Some(Rule::new(1, 1, false, &[]));
-    let view =
-        View { settings: Arc::new(Settings { rate_limit, ..(*view.settings).clone() }), ..view.clone() };
+    let secrets = Secrets { first: Secret::new([1; SECRET_LEN]), second: None };
+    let cookies = Some(Cookies { secrets, unverified_udp: MAX_UDP_SIZE as u16 });
+    let settings = Settings { rate_limit, cookies, ..(*view.settings).clone() };
+    let view = View { settings: Arc::new(settings), ..view.clone() };
     let mut worker = Worker::limiting(Arc::new(Table::new([1, 2, 3, 4])));
     answer_len(&view, &mut worker, &query(&KINDS[0], None));
     for kind in KINDS {
@@ -152,6 +155,9 @@ fn beyond_the_rate_limit_no_answer_is_longer_than_its_query() {
             let asked = query(&kind, options);
             assert!(answer_len(&view, &mut worker, &asked) <= asked.len(), "{}, {dress}", kind.0);
         }
+        // Who sends a client's half gets the server's half on top.
+        let asked = query(&kind, Some(&[(10, &[7; 8])]));
+        assert_eq!(answer_len(&view, &mut worker, &asked), asked.len() + SERVER_LEN, "{}", kind.0);
     }
 }
 

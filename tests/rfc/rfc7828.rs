@@ -10,7 +10,7 @@ fn server() -> Server {
 }
 
 #[test]
-fn s3_2_1_over_udp_the_option_is_ignored() {
+fn s3_3_1_over_udp_the_option_is_ignored() {
     let answer = server().udp(&Ask::new("a.example.", A).option(OPTION, &[]));
     assert_eq!((answer.rcode(), answer.answers().len(), answer.option(OPTION)), (NOERROR, 1, None));
 }

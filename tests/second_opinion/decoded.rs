@@ -86,16 +86,6 @@ impl Decoded {
         };
         format!("{}{what}", self.rcode)
     }
-
-    /// What the Python program says of the message.
-    pub(crate) fn summary(&self) -> String {
-        let [answers, authorities, additionals] = self.sections.each_ref().map(Vec::len);
-        let flags = u16::from_be_bytes([self.head[2], self.head[3]]) & 0xfff0;
-        let opt = self.opt.as_ref().map_or("-".to_owned(), |(payload, version, flags, options)| {
-            format!("{payload}/{version}/{flags}/{}", options.len())
-        });
-        format!("ok {flags:04x} {}/{answers}/{authorities}/{additionals} {opt}", self.question.len())
-    }
 }
 
 fn texts(records: &[Record]) -> Vec<String> {

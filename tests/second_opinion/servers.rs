@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use waypost::control::{Clock, Publisher, Snapshot};
-use waypost::dns::zone::{BoundService, Zones};
+use waypost::dns::zone::Zones;
 use waypost::dns::{View, Worker};
 use waypost::serve::{self, Bound, Live, Serving};
 
@@ -91,25 +91,17 @@ impl Drop for Servers {
 
 /// The fuzzer's world with more zones.
 fn view(zones: &[Zone]) -> View {
-    let services: Vec<BoundService> = ["www", "v4", "cdn", "down", "many"]
-        .iter()
-        .map(|&name| BoundService {
-            name: format!("{name}.gslb.example.com"),
-            line: 1,
-            a: name != "cdn",
-            aaaa: name == "www",
-            cname: name == "cdn",
-        })
-        .collect();
     let files: Vec<_> = zones.iter().map(|zone| zone.file.clone()).collect();
-    let (zones, _) = Zones::build(&files, &services).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let (zones, _) =
+        Zones::build(&files, &packet::bound_services()).unwrap_or_else(|errors| panic!("{errors:?}"));
     View { zones: Arc::new(zones), ..packet::view(0) }
 }
 
-/// Sockets on a loopback port of their own.
+/// Sockets on a loopback port of their own; not on 127.0.0.1, from where dig asks: among tens of thousands of its ports
+/// some are the server's, and what it sends from there to there it receives itself.
 fn bind() -> (Bound, SocketAddr) {
     let text = "version = 1\nnode = \"test\"\n[routing]\nfallback = [\"cn\"]\n[geo]\ndatabase = \"none.mmdb\"\nunmapped = \"cn\"\n\
-                [dns]\nlisten = [\"127.0.0.1:0\"]\nzones = \"zones\"\nudp_workers = 1\n";
+                [dns]\nlisten = [\"127.0.0.2:0\"]\nzones = \"zones\"\nudp_workers = 1\n";
     let config = waypost::control::load::parse(text, Path::new("waypost.toml"))
         .unwrap_or_else(|e| panic!("{}", e.text));
     let bound = serve::bind(config.dns.as_ref().unwrap()).unwrap();

@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use waypost::dns::Worker;
-
-use crate::{files, options, packet};
+use crate::packet::{self, World};
+use crate::{files, options};
 
 /// Most files of a target's corpus, and their most bytes in all.
 const MAX_FILES: usize = 200;
@@ -25,30 +24,30 @@ pub(crate) fn corpus(target: &str) -> Vec<Vec<u8>> {
 
 #[test]
 fn every_packet_of_the_corpus_and_every_cut_of_it_is_answered_as_owed() {
-    let (view, mut worker) = (packet::view(0), Worker::new());
+    let mut worlds = World::all();
     for bytes in corpus("packet") {
         for len in 0..=bytes.len() {
-            packet::fuzz_packet(&view, &mut worker, &bytes[..len]);
+            packet::fuzz_packet(&mut worlds, &bytes[..len]);
         }
     }
 }
 
 #[test]
 fn every_client_subnet_of_the_corpus_and_every_cut_of_it_is_answered_as_owed() {
-    let (view, mut worker) = (packet::view(0), Worker::new());
+    let mut worlds = World::all();
     for bytes in corpus("subnet") {
         for len in 0..=bytes.len() {
-            options::fuzz_subnet(&view, &mut worker, &bytes[..len]);
+            options::fuzz_subnet(&mut worlds, &bytes[..len]);
         }
     }
 }
 
 #[test]
 fn every_cookie_of_the_corpus_and_every_cut_of_it_is_answered_as_owed() {
-    let (view, mut worker) = (packet::view(0), Worker::new());
+    let mut worlds = World::all();
     for bytes in corpus("cookie") {
         for len in 0..=bytes.len() {
-            options::fuzz_cookie(&view, &mut worker, &bytes[..len]);
+            options::fuzz_cookie(&mut worlds, &bytes[..len]);
         }
     }
 }

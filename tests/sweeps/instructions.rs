@@ -12,8 +12,7 @@ use std::process::Command;
 use waypost::dns::Transport;
 
 use crate::hostile;
-use crate::packet;
-use crate::world::Asker;
+use crate::packet::{World, legal::Setup};
 
 /// Instructions of the dearest packet, in those of the median one.
 const MAX_RATIO: u64 = 50;
@@ -24,13 +23,12 @@ const GROUP: usize = 5;
 /// Answers some packets: what is measured has this name.
 #[inline(never)]
 #[unsafe(no_mangle)]
-fn waypost_measured_answers(asker: &mut Asker, packets: &[Vec<u8>]) {
+fn waypost_measured_answers(world: &mut World, packets: &[Vec<u8>]) {
     for bytes in packets {
         // What does not fit into a datagram comes over TCP, and so do those whose answers don't.
         let is_tcp = bytes.len() > 1232 || bytes.len() % 2 == 1;
         let transport = if is_tcp { Transport::Tcp } else { Transport::Udp };
-        let (view, worker, out) = asker.parts();
-        black_box(packet::ask(view, worker, bytes, transport, out));
+        black_box(world.answer(bytes, transport));
     }
 }
 
@@ -47,10 +45,10 @@ fn counted(packets: &[Vec<u8>], suspects: usize) -> (Vec<&[Vec<u8>]>, Vec<&[Vec<
 fn measured_packets_are_answered_as_they_are_counted() {
     let packets = hostile::packets();
     let (single, grouped) = counted(&packets, hostile::dear().len());
-    let mut asker = Asker::of(hostile::view());
+    let mut world = World::of(hostile::view(), Setup::ORDINARY);
     let mut answered = 0;
     for group in single.into_iter().chain(grouped) {
-        waypost_measured_answers(&mut asker, group);
+        waypost_measured_answers(&mut world, group);
         answered += group.len();
     }
     assert_eq!(answered, hostile::PACKETS);

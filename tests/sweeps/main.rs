@@ -7,15 +7,19 @@
 mod axes;
 mod combinations;
 mod corpus;
+mod counting;
 #[path = "../../fuzz/files.rs"]
 mod files;
 mod hostile;
 #[cfg(not(debug_assertions))]
 mod instructions;
+mod memory;
 #[path = "../../fuzz/options.rs"]
 mod options;
 #[path = "../../fuzz/packet.rs"]
 #[allow(dead_code)] // others use the rest
 mod packet;
-mod stack;
+#[path = "../peers/random.rs"]
+#[allow(dead_code)] // others use the rest
+mod random;
 mod world;

@@ -50,7 +50,7 @@ impl Guide {
             config.display()
         );
         text.push_str("Paste into a second terminal:\n");
-        for (say, commands) in self.scenes() {
+        for (say, commands) in self.scenes(&config) {
             let _ = writeln!(text, "\n{say}");
             for command in commands {
                 let _ = writeln!(text, "    {command}");
@@ -60,7 +60,7 @@ impl Guide {
         text
     }
 
-    fn scenes(&self) -> Vec<(&'static str, Vec<String>)> {
+    fn scenes(&self, config: &Path) -> Vec<(&'static str, Vec<String>)> {
         let web = format!("http://{}:{}/healthz", address(0, WEB_HOSTS[0]), self.web_port);
         let db = format!("http://{}:{}/db", db_address(0), self.web_port);
         let explain = "explain www.gslb.example.com --client 193.0.6.0/24";
@@ -77,11 +77,12 @@ impl Guide {
                 ],
             ),
             (
-                "How everything stands; why a client gets its answer; what it would get if eu failed (cn, not us).",
+                "How everything stands; why a client gets its answer, and would if eu failed (cn, not us); what doctor finds.",
                 vec![
                     self.waypost("status"),
                     self.waypost(explain),
                     self.waypost(&format!("{explain} --down eu")),
+                    self.doctor(config),
                 ],
             ),
             (
@@ -117,6 +118,11 @@ impl Guide {
     /// second terminal would decide, and an order given when the demo is over would land in its admin file.
     fn waypost(&self, rest: &str) -> String {
         format!("{} {rest} --server {}", self.program, self.admin)
+    }
+
+    /// The demo's own configuration also says where its server is.
+    fn doctor(&self, config: &Path) -> String {
+        format!("{} doctor --node-only --config {}", self.program, quoted(&config.to_string_lossy()))
     }
 
     /// `--break` and `--mend`, which look for a demo on the usual port by themselves.

@@ -17,8 +17,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How often a question is asked before its server counts as silent.
 const TRIES: usize = 2;
 
-/// How long all questions together may take: what is left is then reported as not answered.
+/// How long reading the files and all questions together may take: what is left is then reported as not asked.
 const WHOLE_RUN: Duration = Duration::from_secs(14);
+
+/// Time for questions that is left however long the files took.
+const LEAST_FOR_QUESTIONS: Duration = Duration::from_secs(5);
 
 /// Least time that a socket is given, since none at all would mean no limit.
 const LEAST: Duration = Duration::from_millis(1);
@@ -44,6 +47,10 @@ pub(super) enum Trouble {
     NoRoute,
     /// Something came that is no answer, or the connection ended.
     Broken,
+    /// The answer is cut short over TCP as well.
+    CutShort,
+    /// The time of the whole run was up before.
+    NotAsked,
     /// This machine could not ask.
     Here(String),
 }
@@ -69,7 +76,9 @@ impl Trouble {
             Self::Silent => "does not answer in time".to_owned(),
             Self::Refused => "refuses: nothing listens on that port".to_owned(),
             Self::NoRoute => "cannot be reached from this machine: it has no route there".to_owned(),
-            Self::Broken => "answers with something that is no DNS answer".to_owned(),
+            Self::Broken => "answers with something that is no DNS answer to what was asked".to_owned(),
+            Self::CutShort => "cuts its answer short over TCP as well".to_owned(),
+            Self::NotAsked => "was not asked in the time that doctor takes".to_owned(),
             Self::Here(error) => format!("could not be asked: {error}"),
         }
     }
@@ -82,17 +91,20 @@ pub(super) type Answer = Result<Reply, Trouble>;
 #[derive(Debug)]
 pub(super) struct Network {
     clock: Clock,
+    /// When the last question must be over, by that clock.
+    ends: Duration,
 }
 
 impl Network {
-    /// Its time runs from now on.
-    pub(super) fn new() -> Self {
-        Self { clock: Clock::start() }
+    /// Its time has run since this clock started.
+    pub(super) fn new(clock: Clock) -> Self {
+        let ends = WHOLE_RUN.max(clock.elapsed() + LEAST_FOR_QUESTIONS);
+        Self { clock, ends }
     }
 
     /// Asks once more when nothing comes.
     pub(super) fn ask(&self, server: SocketAddr, proto: Proto, question: &Question) -> Answer {
-        let mut last = Trouble::Silent;
+        let mut last = Trouble::NotAsked;
         for _ in 0..TRIES {
             let Some(patience) = self.patience() else { break };
             let deadline = self.clock.elapsed() + patience;
@@ -105,6 +117,8 @@ impl Network {
             };
             match answer {
                 Ok(reply) => return Ok(reply),
+                // Something there that speaks no DNS stays the better clue than the silence after it.
+                Err(Trouble::Silent) if last == Trouble::Broken => {}
                 Err(trouble) => last = trouble,
             }
         }
@@ -114,14 +128,17 @@ impl Network {
     /// Asks over UDP, and over TCP when the answer did not fit.
     pub(super) fn ask_whole(&self, server: SocketAddr, question: &Question) -> Answer {
         match self.ask(server, Proto::Udp, question) {
-            Ok(reply) if reply.truncated => self.ask(server, Proto::Tcp, question),
+            Ok(reply) if reply.truncated => match self.ask(server, Proto::Tcp, question) {
+                Ok(whole) if whole.truncated => Err(Trouble::CutShort),
+                other => other,
+            },
             other => other,
         }
     }
 
     /// How long the next try may wait; absent when the whole run's time is up.
     fn patience(&self) -> Option<Duration> {
-        WHOLE_RUN
+        self.ends
             .checked_sub(self.clock.elapsed())
             .filter(|left| *left > LEAST)
             .map(|left| left.min(PATIENCE))
@@ -129,6 +146,7 @@ impl Network {
 
     fn over_udp(&self, server: SocketAddr, query: &[u8], deadline: Duration) -> Answer {
         let mut bytes = [0; 4096];
+        let mut noise = false;
         let mut exchange = || -> io::Result<Reply> {
             let socket = match server {
                 SocketAddr::V4(_) => UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?,
@@ -140,13 +158,17 @@ impl Network {
             loop {
                 socket.set_read_timeout(Some(self.left(deadline)?))?;
                 let length = socket.recv(&mut bytes)?;
-                // What is no answer to this query, such as a late one to the try before, is not waited for less.
                 if let Some(reply) = Reply::read(bytes.get(..length).unwrap_or_default(), query) {
                     return Ok(reply);
                 }
+                // The answer may still come behind it. A late one to the try before went to that try's port.
+                noise = true;
             }
         };
-        exchange().map_err(|error| Trouble::of(&error))
+        exchange().map_err(|error| match Trouble::of(&error) {
+            Trouble::Silent if noise => Trouble::Broken,
+            trouble => trouble,
+        })
     }
 
     fn over_tcp(&self, server: SocketAddr, query: &[u8], deadline: Duration) -> Answer {
@@ -214,12 +236,53 @@ pub(super) fn at_once<J: Sync, R: Send>(jobs: &[J], work: impl Fn(&J) -> R + Syn
 
 #[cfg(test)]
 mod tests {
+    use domain::base::iana::Rtype;
+
     use super::*;
+    use crate::cli::doctor::message::Manner;
 
     #[test]
     fn results_come_in_the_order_of_the_jobs() {
         let jobs: Vec<usize> = (0..500).collect();
         assert_eq!(at_once(&jobs, |job| job * 2), (0..1000).step_by(2).collect::<Vec<_>>());
         assert_eq!(at_once(&[] as &[usize], |job| *job), Vec::<usize>::new());
+    }
+
+    /// What comes of a question to a server that answers each datagram with this one.
+    fn asked_of(noise: &[u8]) -> Answer {
+        let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let addr = server.local_addr().unwrap();
+        let network = Network { clock: Clock::start(), ends: Duration::from_millis(300) };
+        let question = Question::new("example.com", Rtype::SOA, Manner::Plain);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut query = [0; 512];
+                let (_, client) = server.recv_from(&mut query).unwrap();
+                server.send_to(noise, client).unwrap();
+            });
+            network.ask(addr, Proto::Udp, &question)
+        })
+    }
+
+    #[test]
+    fn a_server_that_answers_noise_over_udp_is_not_called_silent() {
+        let other_id = [0xff; 12];
+        for noise in [&b""[..], b"HTTP/1.1 400 Bad Request\r\n\r\n", &other_id] {
+            assert_eq!(asked_of(noise), Err(Trouble::Broken), "{noise:?}");
+        }
+    }
+
+    #[test]
+    fn a_question_that_comes_after_the_time_is_up_is_not_asked_and_nobody_is_called_silent() {
+        let network = Network { clock: Clock::start(), ends: Duration::ZERO };
+        let question = Question::new("example.com", Rtype::SOA, Manner::Plain);
+        let server = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
+        assert_eq!(network.ask(server, Proto::Udp, &question), Err(Trouble::NotAsked));
+    }
+
+    #[test]
+    fn the_time_runs_from_the_start_of_the_program_but_leaves_some_for_questions() {
+        let network = Network::new(Clock::start());
+        assert_eq!(network.ends, WHOLE_RUN);
     }
 }

@@ -12,6 +12,9 @@ pub(super) const SERVFAIL: u16 = 2;
 pub(super) const NXDOMAIN: u16 = 3;
 pub(super) const BADVERS: u16 = 16;
 
+/// Name servers of one zone that are looked at: as many as the root has.
+pub(super) const MAX_NAME_SERVERS: usize = 13;
+
 /// Everything that was seen.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
@@ -33,7 +36,9 @@ pub(super) struct Facts {
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) addr: SocketAddr,
-    /// The name servers that have this address; none: this node.
+    /// Whether it is this node, at one of the addresses that it listens on.
+    pub(super) is_node: bool,
+    /// The name servers that have this address.
     pub(super) names: Vec<String>,
     pub(super) asked: Vec<Asked>,
 }
@@ -188,8 +193,12 @@ pub(super) struct Machine {
     pub(super) program_s: Option<i64>,
     /// Whether the system says that its clock is synchronised; absent when it does not say.
     pub(super) synchronised: Option<bool>,
-    /// The running server's clock minus ours, in milliseconds; absent when its API does not answer.
-    pub(super) server_ahead_ms: Option<i64>,
+    /// The running server; absent when its API does not answer.
+    pub(super) running: Option<Running>,
+    /// This node's name, as the configuration has it.
+    pub(super) node: String,
+    /// The dnstap collector's socket, when the configuration names one.
+    pub(super) dnstap: Option<String>,
     /// Where the API was asked.
     pub(super) api: String,
     pub(super) geo: Option<GeoFile>,
@@ -203,6 +212,19 @@ pub(super) struct Machine {
     /// Whether this user may bind the ports of `dns.listen`; absent when it can't be told.
     pub(super) may_bind: Option<bool>,
     pub(super) state_dir: StateDir,
+}
+
+/// What the running server says of itself.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Running {
+    /// Its clock minus ours, in milliseconds.
+    pub(super) ahead_ms: i64,
+    /// Its name.
+    pub(super) node: String,
+    /// What it finds odd: code and text.
+    pub(super) warnings: Vec<(String, String)>,
+    /// Whether a dnstap collector is connected; absent when it does not say.
+    pub(super) collector: Option<bool>,
 }
 
 /// The geo database.
@@ -232,4 +254,6 @@ pub(super) struct StateDir {
     pub(super) free: Option<u64>,
     /// Permission bits of `cookie.key`, when there is one.
     pub(super) cookie_key_mode: Option<u32>,
+    /// What makes `cookie.key` unusable, with what to do about it.
+    pub(super) cookie_key_fault: Option<(String, String)>,
 }

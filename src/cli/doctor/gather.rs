@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal as _, Write as _};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::panic::resume_unwind;
 use std::thread::{self, ScopedJoinHandle};
 
 use domain::base::iana::Rtype;
 
 use super::exchange::{Network, Proto, at_once};
-use super::facts::{Asked, Facts, Parent, Server, Zone};
+use super::facts::{Asked, Facts, MAX_NAME_SERVERS, Parent, Server, Zone};
 use super::machine;
 use super::message::{Manner, Question, Reply, folded, is_in};
 use super::parent::{Resolver, views};
@@ -20,8 +20,8 @@ use crate::control::Now;
 use crate::control::load::Loaded;
 use crate::dns::{self, MAX_TCP_SIZE, Query, Transport, Worker};
 
-/// Name servers of one zone that are looked at.
-const MAX_NAME_SERVERS: usize = 13;
+/// Addresses of one zone's name servers that are asked: IPv4 and IPv6 of each.
+const MAX_ADDRESSES: usize = 2 * MAX_NAME_SERVERS;
 
 /// What this node's files answer, without a server.
 #[derive(Debug)]
@@ -70,29 +70,34 @@ struct Search<'s> {
 }
 
 /// Looks at the zones of that name, or at all.
-pub(super) fn facts(context: &Context, args: &args::Doctor, whole: &Whole, zones: &[String]) -> Facts {
+pub(super) fn facts(
+    context: &Context,
+    args: &args::Doctor,
+    whole: &Whole,
+    zones: &[String],
+    network: Network,
+) -> Facts {
     let loaded = whole.desk.loaded();
     let mut reader = whole.desk.reader();
     let snapshot = reader.current();
     let home = Home { view: snapshot.view.as_ref(), now: whole.now };
-    let network = Network::new();
     let search = Search { args, loaded, home, network, resolver: Resolver::new(args.resolver) };
     let dns = loaded.config.dns.as_ref();
     let listen = dns.map(|dns| dns.listen.clone()).unwrap_or_default();
     let all: Vec<&str> = zones.iter().map(String::as_str).collect();
 
     progress("asking this node");
-    let (machine, node, zones) = thread::scope(|scope| {
+    let (machine, mut node, zones) = thread::scope(|scope| {
         let machine = scope.spawn(|| machine::look(context, loaded));
-        let node =
-            scope.spawn(|| at_once(&listen, |&addr| search.server(reachable(addr), BTreeSet::new(), &all)));
+        let node = scope
+            .spawn(|| at_once(&listen, |&addr| search.server(reachable(addr), true, BTreeSet::new(), &all)));
         if !args.node_only {
             progress("asking the parent for the delegation");
         }
         let zones = at_once(zones, |name| search.zone(name));
         (joined(machine), joined(node), zones)
     });
-    let servers = if args.node_only { Vec::new() } else { search.name_servers(&zones) };
+    let servers = if args.node_only { Vec::new() } else { search.name_servers(&zones, &listen, &mut node) };
     let subnets_decide = dns.is_some_and(|dns| dns.ecs);
     Facts { listen, node, zones, servers, port: args.port, subnets_decide, machine }
 }
@@ -127,30 +132,39 @@ impl Search<'_> {
         zone
     }
 
-    /// Every address of every zone's name servers, asked.
-    fn name_servers(&self, zones: &[Zone]) -> Vec<Server> {
+    /// Every address of every zone's name servers, asked. Where this node has been asked already, it gets their names.
+    fn name_servers(&self, zones: &[Zone], listen: &[SocketAddr], node: &mut [Server]) -> Vec<Server> {
         let mut jobs: BTreeMap<IpAddr, (BTreeSet<String>, Vec<&str>)> = BTreeMap::new();
         for zone in zones {
-            for (name, addresses) in zone.name_servers().into_iter().take(MAX_NAME_SERVERS) {
-                for address in addresses {
-                    let (names, of) = jobs.entry(address).or_default();
-                    names.insert(name.clone());
-                    if !of.contains(&&*zone.name) {
-                        of.push(&zone.name);
-                    }
+            let name_servers = zone.name_servers().into_iter().take(MAX_NAME_SERVERS);
+            let of_names = name_servers.flat_map(|(name, addresses)| {
+                addresses.into_iter().map(move |address| (name.clone(), address))
+            });
+            for (name, address) in of_names.take(MAX_ADDRESSES) {
+                let (names, of) = jobs.entry(address).or_default();
+                names.insert(name);
+                if !of.contains(&&*zone.name) {
+                    of.push(&zone.name);
                 }
+            }
+        }
+        let port = self.args.port;
+        for server in node.iter_mut().filter(|server| server.addr.port() == port) {
+            if let Some((names, _)) = jobs.remove(&server.addr.ip()) {
+                server.names.extend(names);
             }
         }
         progress(&format!("asking {} addresses of name servers", jobs.len()));
         let jobs: Vec<_> = jobs.into_iter().collect();
         at_once(&jobs, |(address, (names, zones))| {
-            self.server(SocketAddr::new(*address, self.args.port), names.clone(), zones)
+            let addr = SocketAddr::new(*address, port);
+            self.server(addr, is_here(addr, listen), names.clone(), zones)
         })
     }
 
     /// One server: first whether it answers at all, then everything else.
-    fn server(&self, addr: SocketAddr, names: BTreeSet<String>, zones: &[&str]) -> Server {
-        let mut server = Server { addr, names: names.into_iter().collect(), asked: Vec::new() };
+    fn server(&self, addr: SocketAddr, is_node: bool, names: BTreeSet<String>, zones: &[&str]) -> Server {
+        let mut server = Server { addr, is_node, names: names.into_iter().collect(), asked: Vec::new() };
         let Some((&first, others)) = zones.split_first() else { return server };
         let soa = |zone: &str| Question::new(zone, Rtype::SOA, Manner::Plain);
         server.asked = self.ask_all(addr, vec![(Proto::Udp, soa(first)), (Proto::Tcp, soa(first))]);
@@ -193,6 +207,14 @@ impl Search<'_> {
         let name = inside.next()?;
         Some(name.strip_prefix("*.").map_or_else(|| name.clone(), |rest| format!("doctor.{rest}")))
     }
+}
+
+/// Whether this node listens there through a wildcard: one that listens everywhere has every address of the machine.
+fn is_here(addr: SocketAddr, listen: &[SocketAddr]) -> bool {
+    let covers = |own: &SocketAddr| {
+        own.ip().is_unspecified() && own.port() == addr.port() && own.is_ipv4() == addr.is_ipv4()
+    };
+    listen.iter().any(covers) && UdpSocket::bind((addr.ip(), 0)).is_ok()
 }
 
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {

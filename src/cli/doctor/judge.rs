@@ -2,10 +2,13 @@
 
 mod delegation;
 mod machine;
+mod running;
+mod serial;
 mod server;
 #[cfg(test)]
 mod tests;
 
+use super::exchange::Trouble;
 use super::facts::{Facts, Server};
 use super::finding::{Finding, Findings};
 
@@ -21,13 +24,18 @@ pub(super) fn judge(facts: &Facts) -> Vec<Finding> {
     for name_server in &facts.servers {
         server::judge(name_server, facts, &mut findings);
     }
+    serial::judge(facts, &mut findings);
+    running::judge(facts, &mut findings);
     machine::judge(facts, &mut findings);
     findings.0
 }
 
 /// Whether this node answers at none of its addresses.
 pub(super) fn is_down(facts: &Facts) -> bool {
-    let silent =
-        |server: &Server| !server.asked.is_empty() && server.asked.iter().all(|asked| asked.got.is_err());
+    let silent = |server: &Server| {
+        let mut troubles = server.asked.iter().map(|asked| asked.got.as_ref().err());
+        let asked = server.asked.iter().any(|asked| asked.got != Err(Trouble::NotAsked));
+        asked && troubles.all(|trouble| trouble.is_some())
+    };
     !facts.node.is_empty() && facts.node.iter().all(silent)
 }

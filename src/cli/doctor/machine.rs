@@ -8,18 +8,15 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
-use serde::Deserialize;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
-
 use super::facts::{GeoFile, Machine, OpenFiles, StateDir};
+use super::running;
 use crate::cli::Context;
-use crate::cli::client::{self, Client};
 use crate::config::Config;
 use crate::control::Clock;
+use crate::control::cookie_key::{self, Access};
 use crate::control::load::Loaded;
 
-/// How long the API and `timedatectl` may take.
+/// How long `timedatectl` may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Descriptors beside connections and probes: sockets, files, the API.
@@ -28,23 +25,20 @@ const SPARE_FILES: u64 = 64;
 /// A right's bit in the sets of `/proc/self/status` (capabilities(7)).
 const CAP_NET_BIND_SERVICE: u64 = 1 << 10;
 
-/// The `status` document, as far as it is needed.
-#[derive(Debug, Deserialize)]
-struct View {
-    at: String,
-}
-
 /// Looks at the machine.
 pub(super) fn look(context: &Context, loaded: &Loaded) -> Machine {
     let config = &loaded.config;
     let clock = Clock::start();
     let connections = config.dns.as_ref().map_or(0, |dns| dns.tcp.max_connections as u64);
+    let collector = config.dns.as_ref().and_then(|dns| dns.dnstap.as_ref());
     let wall_ms = clock.now().wall_ms;
     Machine {
         wall_ms,
         program_s: std::env::current_exe().ok().and_then(|path| written_s(&path)),
         synchronised: synchronised(&clock),
-        server_ahead_ms: server_ahead_ms(context, &clock),
+        running: running::ask(context, &clock),
+        node: config.node.clone(),
+        dnstap: collector.map(|dnstap| dnstap.socket.display().to_string()),
         api: context.server.clone().unwrap_or_else(|| config.admin.listen.to_string()),
         geo: geo_file(loaded),
         files: open_files(config.admin.listen),
@@ -85,17 +79,6 @@ fn synchronised(clock: &Clock) -> Option<bool> {
         b"no" => Some(false),
         _ => None,
     }
-}
-
-/// The running server's clock against ours, halfway through the request.
-fn server_ahead_ms(context: &Context, clock: &Clock) -> Option<i64> {
-    let before = clock.now().wall_ms;
-    let body = Client::new(context).ok()?.get_within("/api/v1/status", PATIENCE).ok()?;
-    let after = clock.now().wall_ms;
-    let view: View = client::parse(&body).ok()?;
-    let at = OffsetDateTime::parse(&view.at, &Rfc3339).ok()?;
-    let at_ms = i64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok()?;
-    Some(at_ms - before.midpoint(after))
 }
 
 fn geo_file(loaded: &Loaded) -> Option<GeoFile> {
@@ -179,8 +162,16 @@ fn state_dir(path: &Path) -> StateDir {
         path: path.display().to_string(),
         mode: mode(path),
         free: rustix::fs::statvfs(path).ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize)),
-        cookie_key_mode: mode(&path.join("cookie.key")),
+        cookie_key_mode: mode(&path.join(cookie_key::FILE)),
+        cookie_key_fault: cookie_key_fault(path),
     }
+}
+
+/// What keeps the server from using the file, in two parts: the message and its hint.
+fn cookie_key_fault(state_dir: &Path) -> Option<(String, String)> {
+    let message = cookie_key::open(state_dir, Access::Checked).err()?.to_string();
+    let (text, hint) = message.split_once("\n  hint: ").unwrap_or((&message, ""));
+    Some((text.replacen("error: ", "", 1), hint.to_owned()))
 }
 
 #[cfg(test)]

@@ -122,6 +122,26 @@ fn a_zone_of_the_folder_a_missing_file_and_a_folder_are_refused() {
 }
 
 #[test]
+fn what_is_too_long_is_refused_unread() {
+    let dir = folder(&[("example.zone", &including("long.inc")), ("long.inc", "")]);
+    let zones = dir.path().join("zones");
+    let lengthen = |name: &str, len: u64| {
+        fs::OpenOptions::new().write(true).open(zones.join(name)).unwrap().set_len(len).unwrap();
+    };
+    // Of which no machine has the memory.
+    lengthen("long.inc", 1 << 42);
+    assert_eq!(
+        told(dir.path()),
+        [
+            "zones/example.zone:3:10: $INCLUDE and $GENERATE make more than 64 MiB of this zone (split it into several zones)"
+        ]
+    );
+    lengthen("example.zone", 1 << 42);
+    let Unreadable { path, error } = ZoneFolder(&zones).zones().unwrap_err();
+    assert_eq!((path, error.kind()), (zones.join("example.zone"), io::ErrorKind::FileTooLarge));
+}
+
+#[test]
 fn a_change_in_an_included_file_is_seen_by_the_next_reading() {
     let dir = folder(&[("example.zone", &including("hosts.inc")), ("hosts.inc", "a A 192.0.2.1\n")]);
     assert_eq!(told(dir.path()), [""; 0]);

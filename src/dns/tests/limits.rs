@@ -8,6 +8,7 @@ use crate::dns::limit::{Rule, Table};
 const SUBNET: u16 = 8;
 const NSID: u16 = 3;
 const COOKIE: u16 = 10;
+const EXTENDED_ERROR: u16 = 15;
 
 /// A view that allows one answer a second.
 fn tight(dry_run: bool) -> View {
@@ -61,19 +62,76 @@ fn beyond_the_limit_edns_is_answered_and_the_subnet_echoed_but_nothing_that_adds
     assert!(answer.tc() && answer.bytes.len() <= asked.len());
 }
 
+/// Messages that get an error, with its code: NOTIFY, with a question; a byte too many; no question; EDNS version 1.
+fn faulty(options: Option<&[(u16, &[u8])]>) -> [(Vec<u8>, u8); 4] {
+    let edns = options.map(opt);
+    let mut notify = query("www", A, edns.as_deref());
+    notify[2] = 4 << 3;
+    let trailing = [query("www", A, edns.as_deref()), vec![0]].concat();
+    let none = vec![0; 12];
+    let mut newer = opt(options.unwrap_or_default());
+    newer[6] = 1;
+    [(notify, 4), (trailing, 1), (none, 1), (query("www", A, Some(&newer)), 0)]
+}
+
 #[test]
-fn errors_are_limited_too_and_keep_their_code() {
+fn errors_use_up_nothing_and_beyond_the_limit_they_are_as_ever_since_tcp_would_give_the_same() {
+    let view = tight(false);
+    let mut fresh = Worker::limiting(Arc::new(Table::new([1, 2, 3, 4])));
+    for (bytes, code) in faulty(None).into_iter().cycle().take(40) {
+        let answer = answer_of(&view, &mut fresh, Transport::Udp, &bytes);
+        assert_eq!((answer.code(), answer.tc()), (code, false));
+    }
+    let mut exhausted = exhausted(&view);
+    let first = answer_of(&view, &mut fresh, Transport::Udp, &query("www", A, None));
+    assert!(!first.tc(), "the one answer is still to be had");
+    for (bytes, _) in faulty(None) {
+        let [within, beyond] =
+            [&mut fresh, &mut exhausted].map(|worker| answer_of(&view, worker, Transport::Udp, &bytes).bytes);
+        assert_eq!(within, beyond);
+        assert_eq!(answer_of(&view, &mut exhausted, Transport::Tcp, &bytes).bytes, beyond);
+    }
+    assert_eq!(Limited::ALL.map(|limited| exhausted.shared().limited(limited)), [0; 3]);
+}
+
+#[test]
+fn while_there_is_a_limit_errors_over_udp_are_no_longer_than_their_queries() {
+    let asked: &[(u16, &[u8])] = &[(SUBNET, &[0, 1, 24, 0, 192, 0, 2]), (NSID, &[])];
+    for dry_run in [false, true] {
+        let view = tight(dry_run);
+        let mut worker = exhausted(&view);
+        let [(notify, _), _, _, (newer, _)] = faulty(Some(asked));
+        let udp = answer_of(&view, &mut worker, Transport::Udp, &notify);
+        let tcp = answer_of(&view, &mut worker, Transport::Tcp, &notify);
+        assert!(tcp.option(NSID).is_some() && tcp.option(EXTENDED_ERROR).is_some());
+        if dry_run {
+            assert_eq!(udp.bytes, tcp.bytes, "nothing is limited");
+        } else {
+            assert_eq!((udp.option(NSID), udp.option(EXTENDED_ERROR)), (None, None));
+            assert!(udp.option(SUBNET).is_some() && udp.bytes.len() <= notify.len());
+        }
+        let badvers = answer_of(&view, &mut worker, Transport::Udp, &newer);
+        assert_eq!((badvers.code(), badvers.opt().unwrap().fixed[2], badvers.tc()), (0, 1, false), "16");
+        assert!(badvers.bytes.len() <= newer.len());
+    }
+}
+
+#[test]
+fn a_cookie_is_to_be_had_without_a_question_whatever_was_used_up() {
     let view = tight(false);
     let mut worker = exhausted(&view);
-    let mut notify = query("www", A, None);
-    notify[2] = 4 << 3;
-    let trailing = [query("www", A, None), vec![0]].concat();
-    let none = vec![0; 12];
-    for (bytes, code) in [(notify, 4), (trailing, 1), (none, 1)] {
-        let answer = answer_of(&view, &mut worker, Transport::Udp, &bytes);
-        assert_eq!((answer.code(), answer.tc()), (code, true));
+    for (cookie, codes) in [(&[7; 8][..], (0, 0)), (&[7; 24], (7, 1))] {
+        let mut fetch = vec![0; 12];
+        fetch[11] = 1;
+        fetch.extend(opt(&[(COOKIE, cookie), (NSID, &[])]));
+        let answer = answer_of(&view, &mut worker, Transport::Udp, &fetch);
+        assert_eq!((answer.code(), answer.opt().unwrap().fixed[2]), codes);
+        assert!(!answer.tc() && answer.option(NSID).is_none());
+        let good = answer.option(COOKIE).unwrap();
+        let again = query("www", A, Some(&opt(&[(COOKIE, &good)])));
+        assert_eq!(answer_of(&view, &mut worker, Transport::Udp, &again).answers().len(), 3);
     }
-    assert_eq!(worker.shared().limited(Limited::Slip), 3);
+    assert_eq!(Limited::ALL.map(|limited| worker.shared().limited(limited)), [0; 3]);
 }
 
 #[test]

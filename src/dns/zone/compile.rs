@@ -19,7 +19,8 @@ pub(super) fn compile(drafts: &[Draft<'_>], services_bound: usize) -> Zones {
     compiler.link_wildcards();
     compiler.link_children(drafts);
     let Compiler { entries, zones, nodes, cuts } = compiler;
-    Zones { zones, nodes, cuts, table: Table::new(&entries), nothing: Node::default(), services_bound }
+    let table = Table::new(&entries);
+    Zones { zones, nodes, cuts, table, services_bound, ..Zones::default() }
 }
 
 #[derive(Default)]

@@ -3,7 +3,7 @@
 //! In owner and data, `$` is the value, and `${offset,width,base}` the value plus an offset, padded with zeros to a
 //! width, in base `d` `o` `x` `X`, or `n` `N`: hexadecimal digits in reverse with dots between, dots counted by the
 //! width. `\$` and `$$` are a dollar. Data in one pair of quotes holds several words, as BIND wants them; words without
-//! quotes do as well.
+//! quotes do as well. A text with spaces has quotes inside the quotes: `"\"a $\""`.
 
 use std::fmt::Write;
 
@@ -32,6 +32,7 @@ impl Reader<'_> {
         let Some(first) = head.fields.first() else {
             return Err(Fault::new(end, "$GENERATE has no data behind the type", HINT));
         };
+        self.warn_of_several_texts(head);
         let template = template(head.fields);
         let data_pattern = Pattern::read(&template, first.spot)?;
         // No value is written longer than the last one: what is too much is told before it is made.
@@ -46,6 +47,17 @@ impl Reader<'_> {
                 .map_err(|fault| Fault { spot: at(fault.spot), ..fault })?;
         }
         Ok(())
+    }
+
+    /// The outer quotes hold the data together, as in BIND, and are gone when it is read: a text with spaces in it
+    /// becomes several, which a record of texts takes without a word.
+    fn warn_of_several_texts(&mut self, head: Head<'_, '_>) {
+        let [Token { raw, quoted: true, spot, .. }] = head.fields else { return };
+        if rdata::takes_texts(head.rtype) && raw.contains(' ') && !raw.contains('"') {
+            let text = "the quotes hold several texts here, one a word";
+            let hint = format!("one text has quotes of its own: \"\\\"{raw}\\\"\"");
+            self.report.warn(Fault::new(*spot, text, hint));
+        }
     }
 
     fn generated(

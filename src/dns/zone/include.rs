@@ -25,26 +25,32 @@ pub trait Include {
     /// The file that the file at `from` calls `written`, escapes resolved. The path of what comes back is for
     /// messages, for the next file's `from`, and for finding circles.
     ///
-    /// Errors: there is no such file, it can't be read, or it isn't to be had.
-    fn file(&self, from: &Path, written: &Path) -> Result<ZoneFile, IncludeRefusal>;
+    /// Errors: there is no such file, it can't be read, it isn't to be had, or it has more than `most_bytes`, which
+    /// should be found before it is read.
+    fn file(&self, from: &Path, written: &Path, most_bytes: usize) -> Result<ZoneFile, IncludeRefusal>;
 }
 
 /// Why a file cannot be included.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IncludeRefusal {
-    /// What is wrong.
-    pub text: String,
-    /// How to fix it; may be empty.
-    pub hint: String,
+pub enum IncludeRefusal {
+    /// It is longer than what is left to its zone.
+    TooLong,
+    /// Something else.
+    Unusable {
+        /// What is wrong.
+        text: String,
+        /// How to fix it; may be empty.
+        hint: String,
+    },
 }
 
 /// No files at all.
 pub(super) struct Nothing;
 
 impl Include for Nothing {
-    fn file(&self, _from: &Path, written: &Path) -> Result<ZoneFile, IncludeRefusal> {
+    fn file(&self, _from: &Path, written: &Path, _most_bytes: usize) -> Result<ZoneFile, IncludeRefusal> {
         let text = format!("there is no file {} to include", written.display());
-        Err(IncludeRefusal { text, hint: String::new() })
+        Err(IncludeRefusal::Unusable { text, hint: String::new() })
     }
 }
 
@@ -76,11 +82,21 @@ impl Reader<'_> {
     fn open(&mut self, file: &Token<'_>, spot: Spot) -> Result<ZoneFile, Fault> {
         let name = String::from_utf8(rdata::octets(file.raw))
             .map_err(|_| Fault::new(file.spot, "the name of the file is not UTF-8", HINT))?;
+        // Counted before they are looked at: a file that is read only to be refused costs as much as any other.
+        self.included_files += 1;
+        if self.included_files > MAX_INCLUDED_FILES {
+            self.stopped = true;
+            let text = format!("the zone includes more than {MAX_INCLUDED_FILES} files");
+            return Err(Fault::new(file.spot, text, "each $INCLUDE counts, also of the same file"));
+        }
         let from = self.report.path(spot.source);
-        let included = self
-            .include
-            .file(from, Path::new(&name))
-            .map_err(|IncludeRefusal { text, hint }| Fault::new(file.spot, text, hint))?;
+        let left_bytes = MAX_EXPANDED_BYTES.saturating_sub(self.expanded_bytes);
+        let included = match self.include.file(from, Path::new(&name), left_bytes) {
+            Ok(included) => included,
+            Err(IncludeRefusal::TooLong) => return Err(self.too_much(file.spot)),
+            Err(IncludeRefusal::Unusable { text, hint }) => return Err(Fault::new(file.spot, text, hint)),
+        };
+        self.expand(included.text.len(), file.spot)?;
         let open = self.open_sources(spot);
         if open.iter().any(|&source| self.report.path(source) == included.path) {
             let text = format!("{} includes itself", included.path.display());
@@ -90,13 +106,6 @@ impl Reader<'_> {
             let text = format!("files include each other {MAX_INCLUDE_DEPTH} deep");
             return Err(Fault::new(file.spot, text, "include it from a file further out"));
         }
-        self.included_files += 1;
-        if self.included_files > MAX_INCLUDED_FILES {
-            self.stopped = true;
-            let text = format!("the zone includes more than {MAX_INCLUDED_FILES} files");
-            return Err(Fault::new(file.spot, text, "each $INCLUDE counts, also of the same file"));
-        }
-        self.expand(included.text.len(), file.spot)?;
         Ok(included)
     }
 
@@ -117,9 +126,14 @@ impl Reader<'_> {
         if self.expanded_bytes <= MAX_EXPANDED_BYTES {
             return Ok(());
         }
+        Err(self.too_much(spot))
+    }
+
+    /// Stops the reading: the directive at `spot` would lead beyond [`MAX_EXPANDED_BYTES`].
+    fn too_much(&mut self, spot: Spot) -> Fault {
         self.stopped = true;
         let text =
             format!("$INCLUDE and $GENERATE make more than {} MiB of this zone", MAX_EXPANDED_BYTES >> 20);
-        Err(Fault::new(spot, text, "split it into several zones"))
+        Fault::new(spot, text, "split it into several zones")
     }
 }

@@ -1,5 +1,6 @@
 //! Master files to records (RFC 1035 5): directives, owners, classes, TTLs.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use domain::base::iana::{Class, Rtype};
@@ -13,6 +14,28 @@ use super::{rdata, ttl};
 
 /// Most records of one zone, with those of included files and those that are generated.
 pub const MAX_ZONE_RECORDS: usize = 5_000_000;
+/// Types that people write, for hints about others.
+const USUAL_TYPES: [Rtype; 19] = [
+    Rtype::A,
+    Rtype::AAAA,
+    Rtype::NS,
+    Rtype::CNAME,
+    Rtype::SOA,
+    Rtype::PTR,
+    Rtype::MX,
+    Rtype::TXT,
+    Rtype::SRV,
+    Rtype::CAA,
+    Rtype::DNAME,
+    Rtype::DS,
+    Rtype::HTTPS,
+    Rtype::SVCB,
+    Rtype::TLSA,
+    Rtype::SSHFP,
+    Rtype::NAPTR,
+    Rtype::LOC,
+    Rtype::URI,
+];
 /// Length of the minimum, the last field of SOA data, in bytes (RFC 1035 3.3.13).
 const SOA_MINIMUM_LEN: usize = 4;
 /// Length of the five numbers of SOA data, of which the serial is the first, in bytes.
@@ -274,8 +297,25 @@ fn in_class(class: Class, spot: Spot) -> Result<(), Fault> {
 }
 
 fn unknown_type(field: &Token<'_>) -> Fault {
-    let hint = "any type can be written in the generic form of RFC 3597: TYPE65280 \\# LENGTH HEX";
+    let meant: Vec<String> = meant(field.raw).iter().map(|rtype| format!("`{rtype}`")).collect();
+    let hint = if meant.is_empty() {
+        "any type can be written in the generic form of RFC 3597: TYPE65280 \\# LENGTH HEX".to_owned()
+    } else {
+        format!("did you mean {}?", meant.join(" or "))
+    };
     Fault::new(field.spot, format!("`{}` is no record type", field.excerpt()), hint)
+}
+
+/// The usual types with the same letters, however often and in whatever order, give or take one in words of three and
+/// more: the nearest.
+fn meant(typed: &str) -> Vec<Rtype> {
+    let letters = |word: &str| word.to_ascii_uppercase().chars().collect::<BTreeSet<char>>();
+    let typed_letters = letters(typed);
+    let most_apart = usize::from(typed.len() > 2);
+    let apart = |rtype: &Rtype| letters(&rtype.to_string()).symmetric_difference(&typed_letters).count();
+    let near = || USUAL_TYPES.into_iter().filter(|rtype| apart(rtype) <= most_apart);
+    let nearest = near().map(|rtype| apart(&rtype)).min();
+    near().filter(|rtype| Some(apart(rtype)) == nearest).collect()
 }
 
 /// Types that are no data: 0, OPT, and the query and meta types (RFC 6895 3.1).

@@ -11,6 +11,7 @@
 //! safe. A type without a row takes the generic form alone, since guessed bytes would be worse than a message.
 
 mod checker;
+mod decimal;
 mod encodings;
 pub(super) mod layout;
 mod location;
@@ -38,6 +39,8 @@ pub(super) fn encode(
     let fields = layout::fields(rtype);
     let reader = Reader::new(rtype, tokens, origin, spot);
     let data = match (tokens.first(), fields) {
+        // A list of prefixes may have none (RFC 3123 4).
+        (None, Some([Field::Prefixes])) => Vec::new(),
         (None, _) => return Err(fault(rtype, spot, "it has no data")),
         (Some(first), _) if !first.quoted && first.raw == "\\#" => reader.generic()?,
         (Some(first), None) => {
@@ -56,6 +59,11 @@ pub(super) fn encode(
         return Err(fault(rtype, spot, &why));
     }
     Ok(data)
+}
+
+/// Whether the data is any number of texts.
+pub(super) fn takes_texts(rtype: Rtype) -> bool {
+    matches!(layout::fields(rtype), Some([Field::Texts]))
 }
 
 /// Where the name begins that a record of this type points to, in its data.

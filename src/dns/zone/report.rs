@@ -1,5 +1,6 @@
 //! What is wrong and what is odd, gathered with its place.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -89,6 +90,13 @@ impl Report {
     /// The path of a text.
     pub(super) fn path(&self, source: SourceId) -> &Path {
         self.sources.get(source as usize).map_or(Path::new(""), |source| &source.path)
+    }
+
+    /// The texts that were included, each once, by path.
+    pub(super) fn included(&self) -> Vec<PathBuf> {
+        let included = self.sources.iter().filter(|source| source.included_from.is_some());
+        let paths: BTreeSet<&PathBuf> = included.map(|source| &source.path).collect();
+        paths.into_iter().cloned().collect()
     }
 
     /// Where a text was included, if it was.

@@ -195,7 +195,8 @@ impl<'t> Entries<'t> {
                     break raw;
                 }
                 None | Some('\n') => {
-                    return Err(Fault::new(spot, "a quote that is not closed on its line", ""));
+                    let hint = "put a `\"` at the end of the text; one that belongs to it is written \\\"";
+                    return Err(Fault::new(spot, "a quote that is not closed on its line", hint));
                 }
                 Some('\r' | '\t') => self.bump(),
                 Some(next) => self.character(next, &mut fault),
@@ -214,7 +215,8 @@ impl<'t> Entries<'t> {
         }
         if next == char::REPLACEMENT_CHARACTER {
             // What the file's reader puts in place of other bytes: in a text it would be served as it stands.
-            let hint = "save the file as UTF-8, or write the byte as \\DDD, in decimal";
+            let hint = "write it as \\DDD, its value in decimal, which serves the byte as it is (the é of Latin-1 is \\233), or \
+                        have the whole file in UTF-8: `iconv -f latin1 -t utf-8`";
             fault.get_or_insert(Fault::new(spot, "a byte that is not UTF-8", hint));
         }
         if next != '\\' {

@@ -70,9 +70,7 @@ pub(super) async fn explain(state: &AdminState, uri: &Uri) -> Result<Reply, Prob
     match explain_question(&parts.snapshot, &question, parts.now) {
         Ok(explanation) => document(&explanation),
         Err(error @ CannotExplain::BadName(_)) => Err(Problem::new(400, error.to_string())),
-        Err(error @ (CannotExplain::NotServed(_) | CannotExplain::NoDns)) => {
-            Err(Problem::new(404, error.to_string()))
-        }
+        Err(error) => Err(Problem::new(404, error.to_string())),
     }
 }
 

@@ -69,7 +69,7 @@ async fn explain_says_what_a_client_of_cn_gets_and_what_if_cn_were_down() {
 async fn a_question_that_makes_no_sense_is_a_problem_that_says_why() {
     let server = start().await;
     let cases = [
-        ("name=nope.gslb.example.com&client=192.0.2.1", 404, "not served"),
+        ("name=nope.gslb.example.com&client=192.0.2.1", 404, "does not exist in the zone `gslb.example.com`"),
         ("name=example.org&client=192.0.2.1", 404, "not served"),
         ("client=192.0.2.1", 400, "`name` is missing"),
         ("name=www.gslb.example.com", 400, "`client` is missing"),

@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::name::Name;
+use super::name::{MAX_LEN, Name};
 
 const TYPE_NS: u16 = 2;
 const TYPE_CNAME: u16 = 5;
+const TYPE_DNAME: u16 = 39;
 const TYPE_OPT: u16 = 41;
 
 /// Most compression pointers that a name goes through.
 const MAX_POINTERS: usize = 128;
 
 /// What tells an RRset from others: owner in lower case, type, class, TTL.
-type SetKey = (Name, u16, u16, u32);
+pub(super) type SetKey = (Name, u16, u16, u32);
 
 /// RRsets; the order of sets and of records says nothing (RFC 2181 5), neither does the letter case of names.
 pub(super) type Sets = BTreeMap<SetKey, BTreeSet<Vec<u8>>>;
@@ -53,12 +54,29 @@ impl Answer {
         end
     }
 
+    /// Whether a DNAME of the answer section makes a name that is too long of where the aliases lead from `name`.
+    pub(super) fn outgrows(&self, name: &Name) -> bool {
+        let end = self.end_of_chain(&name.lower());
+        let dnames =
+            self.answer.iter().filter(|((owner, rtype, ..), _)| *rtype == TYPE_DNAME && end.is_below(owner));
+        dnames
+            .flat_map(|((owner, ..), data)| {
+                data.iter().map(|target| end.0.len() - owner.0.len() + target.len())
+            })
+            .any(|len| len > MAX_LEN)
+    }
+
     /// This answer's alias chain, with what `rest` says of its end.
     pub(super) fn and_then(self, rest: Self) -> Self {
         let mut answer = self.answer;
         answer.extend(rest.answer);
         Self { answer, authoritative: self.authoritative, opt: self.opt, ..rest }
     }
+}
+
+/// Whether all of `part` is in `sets`, each RRset whole.
+pub(super) fn contains(sets: &Sets, part: &Sets) -> bool {
+    part.iter().all(|(key, data)| sets.get(key) == Some(data))
 }
 
 /// A decoded message.

@@ -3,7 +3,7 @@
 use crate::random::Random;
 
 /// Longest name in wire form, in bytes (RFC 1035 2.3.4).
-const MAX_LEN: usize = 255;
+pub(super) const MAX_LEN: usize = 255;
 
 /// Few labels, so that drawn names meet; some with bytes that have to be escaped, some with letter case.
 const LABELS: [&[u8]; 22] = [

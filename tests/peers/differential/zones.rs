@@ -39,6 +39,8 @@ pub(super) struct World {
     pub(super) cuts: Vec<Name>,
     /// Wildcards below delegated names.
     pub(super) occluded_wildcards: BTreeSet<Name>,
+    /// Names below the apex of a zone that the zone around it has too, empty non-terminals among them.
+    hidden: BTreeSet<Name>,
 }
 
 impl World {
@@ -61,6 +63,7 @@ impl World {
             dnames: Vec::new(),
             cuts: Vec::new(),
             occluded_wildcards: BTreeSet::new(),
+            hidden: BTreeSet::new(),
         };
         let mut names = BTreeSet::new();
         for apex in &apexes {
@@ -73,6 +76,7 @@ impl World {
             world.dnames.extend(zone.dnames());
             world.cuts.extend(zone.cuts.iter().cloned());
             world.occluded_wildcards.extend(zone.occluded_wildcards());
+            world.hidden.extend(inner.iter().flat_map(|inner| zone.names_below(inner)));
             names.extend(zone.mentioned);
         }
         world.names = names.into_iter().collect();
@@ -91,6 +95,19 @@ impl World {
             above = at.parent();
         }
         false
+    }
+
+    /// The apex of the zone that the name is in.
+    pub(super) fn zone_of(&self, name: &Name) -> Option<&Name> {
+        self.apexes.iter().filter(|apex| name.is_at_or_below(apex)).max_by_key(|apex| apex.0.len())
+    }
+
+    /// Whether a zone around the name's own has data below the cut between them that could be taken for the name's: at
+    /// this name or one above it, or at a wildcard that stands for it.
+    pub(super) fn is_beside_hidden(&self, name: &Name) -> bool {
+        let is_hidden = |name: &Name| self.hidden.contains(name);
+        std::iter::successors(Some(name.clone()), Name::parent)
+            .any(|at| is_hidden(&at) || at.child(b"*").is_some_and(|wildcard| is_hidden(&wildcard)))
     }
 }
 
@@ -339,6 +356,15 @@ impl<'w> Draft<'w> {
     fn occluded_wildcards(&self) -> impl Iterator<Item = Name> {
         let is_occluded = |name: &&Name| self.cuts.iter().any(|cut| name.is_below(cut));
         self.sets.keys().filter(|name| name.is_wildcard()).filter(is_occluded).cloned()
+    }
+
+    /// Every name between `above` and an owner below it, that owner included.
+    fn names_below(&self, above: &Name) -> BTreeSet<Name> {
+        let owners = self.sets.keys().filter(|owner| owner.is_below(above));
+        owners
+            .flat_map(|owner| std::iter::successors(Some(owner.clone()), Name::parent))
+            .filter(|name| name.is_below(above))
+            .collect()
     }
 
     /// The master file, the SOA record first, owners in any letter case.

@@ -21,6 +21,10 @@ const TTL_MIN: Duration = Duration::from_secs(5);
 /// Within which a change is live.
 const LIVE: Duration = Duration::from_secs(2);
 
+/// What a busy machine may add to what is promised. With it the promise, 7 s, stays far below the TTL of 30 s, after
+/// which clients of a server that does not look ahead would follow.
+const SLACK: Duration = Duration::from_secs(6);
+
 /// Orders a drain of cn about that long ahead; when it begins by this clock. The file has whole seconds.
 fn announce_drain(site: &Site, clock: &Clock, ahead: Duration) -> Duration {
     let now_ms = clock.now().wall_ms;

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use waypost::control::Clock;
 
 use super::programs::{Resolver, Way};
-use super::{LIVE, TTL_MIN, announce_drain};
+use super::{LIVE, SLACK, TTL_MIN, announce_drain};
 use crate::harness::*;
 use crate::random::Random;
 
@@ -198,13 +198,14 @@ fn clients_in_several_subnets_follow_a_drain_through_unbound_each_to_its_own_nex
     }
     assert!(clock.elapsed() < begin, "the machine is too slow to ask before the drain begins");
 
+    // The TTL is 30 s: clients that were given it whole, at most 5 s ahead, would follow after 25.
     let promised = TTL_MIN + LIVE;
     for (client, _, drained) in clients {
-        wait_until(&format!("{client} follows"), begin + 3 * promised, || ask(client) == drained);
+        wait_until(&format!("{client} follows"), begin + promised + SLACK, || ask(client) == drained);
     }
     let took = clock.elapsed().saturating_sub(begin);
     println!("an announced drain: all subnets follow after {took:?}, promised {promised:?}");
-    assert!(took < 3 * promised);
+    assert!(took <= promised + SLACK);
     for (client, _, drained) in clients {
         assert_eq!(ask(client), drained, "{client} stays");
     }

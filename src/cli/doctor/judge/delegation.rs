@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use crate::cli::doctor::facts::{Delegation, Facts, Parent, View, Zone};
+use crate::cli::doctor::exchange::Trouble;
+use crate::cli::doctor::facts::{Delegation, Facts, MAX_NAME_SERVERS, Parent, View, Zone};
 use crate::cli::doctor::finding::Findings;
-use crate::cli::doctor::message::{Data, is_in};
+use crate::cli::doctor::message::{Data, Record, is_in};
 
 /// Fewer name servers than this are one failure away from none (RFC 1034 4.1).
 const ENOUGH_NAME_SERVERS: usize = 2;
+
+/// Names or addresses that one line lists.
+const MAX_LISTED: usize = 16;
 
 pub(super) fn judge(zone: &Zone, facts: &Facts, findings: &mut Findings) {
     match &zone.parent {
@@ -54,8 +58,7 @@ impl Judged<'_> {
             Delegation::Nothing => (format!("{parent} knows the name, but does not delegate it"), add()),
             // The same servers may serve parent and child: then the child's own answer is all that anybody sees.
             Delegation::Itself(names) if names == self.zone.apex && self.is_name_server() => {
-                let text = format!("{parent} is itself one of the zone's name servers");
-                return self.findings.ok("delegation", zone, text);
+                return self.itself();
             }
             Delegation::Itself(names) => {
                 let text = format!(
@@ -77,6 +80,15 @@ impl Judged<'_> {
                 let fix = "name a server that is authoritative for the parent: --parent ADDR";
                 (format!("{parent} answers {rcode}: it does not serve the parent zone"), fix.to_owned())
             }
+            Delegation::Unanswered(Trouble::NotAsked) => {
+                let text = format!("{parent} {}", Trouble::NotAsked.text());
+                return self.findings.warning("delegation", zone, text, "ask for one zone: --zone NAME");
+            }
+            Delegation::Unanswered(Trouble::CutShort) => {
+                let fix = "is that a delegation with more name servers than one message holds? Name fewer at the \
+                           parent; --parent ADDR names another server";
+                (format!("{parent} {}", Trouble::CutShort.text()), fix.to_owned())
+            }
             Delegation::Unanswered(trouble) => {
                 let fix = "is the network there? --parent ADDR names another server, --node-only leaves the parent \
                            out";
@@ -84,6 +96,28 @@ impl Judged<'_> {
             }
         };
         self.findings.error("delegation", zone, text, fix);
+    }
+
+    /// The server is one of the zone's own. Whether it is the parent's as well shows in its answer for DS, which the
+    /// parent's side gives (RFC 4035 3.1.4.1).
+    fn itself(&mut self) {
+        let (zone, parent) = (&*self.zone.name, self.view.label());
+        let above = |record: &Record| matches!(record.data, Data::Serial(_)) && record.owner != zone;
+        let is_parent = self.view.ds.as_ref().is_ok_and(|reply| {
+            reply.authority.iter().any(above) || reply.answers.iter().any(|record| record.data == Data::Ds)
+        });
+        if is_parent {
+            let text =
+                format!("{parent} serves the zone as well: what it delegates is not seen by resolvers");
+            self.findings.ok("delegation", zone, text);
+            return self.ds();
+        }
+        let text = format!(
+            "{parent} is itself one of the zone's name servers, and not the parent's: delegation, glue and DS are not \
+             checked"
+        );
+        let fix = "name a server of the zone above: --parent ADDR; or let a resolver find it";
+        self.findings.warning("delegation", zone, text, fix);
     }
 
     /// Whether the parent's server is one that the zone names.
@@ -204,7 +238,14 @@ fn disagreement(zone: &Zone, views: &[View], findings: &mut Findings) {
 
 /// Every name server has an address.
 fn addresses(zone: &Zone, findings: &mut Findings) {
-    for (name, addresses) in zone.name_servers() {
+    let name_servers = zone.name_servers();
+    if name_servers.len() > MAX_NAME_SERVERS {
+        let count = name_servers.len();
+        let text = format!("it has {count} name servers, of which {MAX_NAME_SERVERS} are looked at");
+        let fix = "keep the delegation small enough for one datagram: a handful of name servers";
+        findings.warning("address", &*zone.name, text, fix);
+    }
+    for (name, addresses) in name_servers.into_iter().take(MAX_NAME_SERVERS) {
         if !addresses.is_empty() {
             continue;
         }
@@ -259,7 +300,7 @@ fn records_of(zone: &Zone, names: &BTreeSet<String>) -> String {
         let own: BTreeSet<IpAddr> = zone.own.get(name)?.iter().copied().collect();
         Some(address_records(name, &own)).filter(|_| !own.is_empty())
     });
-    delegation.chain(glue).collect::<Vec<_>>().join(", ")
+    some(delegation.chain(glue))
 }
 
 fn address_records(name: &str, addresses: &BTreeSet<IpAddr>) -> String {
@@ -270,12 +311,23 @@ fn address_records(name: &str, addresses: &BTreeSet<IpAddr>) -> String {
         IpAddr::V4(address) => format!("`{name}. A {address}`"),
         IpAddr::V6(address) => format!("`{name}. AAAA {address}`"),
     };
-    addresses.iter().map(record).collect::<Vec<_>>().join(", ")
+    some(addresses.iter().map(record))
 }
 
 fn list<T: ToString>(items: &BTreeSet<T>) -> String {
     if items.is_empty() {
         return "nobody".to_owned();
     }
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    some(items.iter().map(ToString::to_string))
+}
+
+/// The first of them, and how many more there are.
+fn some(items: impl Iterator<Item = String>) -> String {
+    let mut items = items.fuse();
+    let mut listed: Vec<String> = items.by_ref().take(MAX_LISTED).collect();
+    match items.count() {
+        0 => {}
+        more => listed.push(format!("and {more} more")),
+    }
+    listed.join(", ")
 }

@@ -32,11 +32,12 @@ fn clock(machine: &Machine, findings: &mut Findings) {
     const FIX: &str = "set it and keep it set: `timedatectl set-ntp true`, or chrony";
     let target = rfc3339(machine.wall_ms);
     let now_s = machine.wall_ms / 1000;
+    let ahead_ms = machine.running.as_ref().map(|running| running.ahead_ms);
     if machine.program_s.is_some_and(|program_s| program_s > now_s + DAY_S) {
         let text =
             "the clock is behind the date of this program's own file: scheduled drains come at wrong times";
         findings.error("clock", target, text, FIX);
-    } else if let Some(ahead_ms) = machine.server_ahead_ms.filter(|ahead| ahead.abs() > CLOCK_APART_MS) {
+    } else if let Some(ahead_ms) = ahead_ms.filter(|ahead| ahead.abs() > CLOCK_APART_MS) {
         let text = format!("the server at {} has a clock {} s from this one", machine.api, ahead_ms / 1000);
         findings.warning("clock", target, text, FIX);
     } else {
@@ -109,6 +110,11 @@ fn state_dir(machine: &Machine, findings: &mut Findings) {
     let dir = &machine.state_dir;
     let path = &*dir.path;
     let Some(mode) = dir.mode else {
+        if machine.running.is_some() {
+            let text = "not there, or hidden from this user, though a server runs: it may run with another configuration";
+            let fix = "name the configuration that it runs with: --config FILE; or run doctor as its user";
+            return findings.warning("state_dir", path, text, fix);
+        }
         let text = "not there yet: the server makes it when it starts";
         return findings.ok("state_dir", path, text);
     };
@@ -116,11 +122,16 @@ fn state_dir(machine: &Machine, findings: &mut Findings) {
         let text = format!("others may look into it (mode {mode:04o})");
         findings.warning("state_dir", path, text, format!("`chmod 700 {path}`"));
     }
+    if let Some((text, hint)) = &dir.cookie_key_fault {
+        let text = format!("{text}: no start and no reload succeeds with it");
+        findings.error("state_dir", path, text, &**hint);
+    }
+    // The server warns and goes on.
     if let Some(key) = dir.cookie_key_mode.filter(|key| key & 0o077 != 0) {
         let text = format!("cookie.key may be read by others (mode {key:04o}): who has it can forge cookies");
         let fix =
             format!("`chmod 600 {path}/cookie.key`; if others read it, remove it and restart for a new one");
-        findings.error("state_dir", path, text, fix);
+        findings.warning("state_dir", path, text, fix);
     }
     let mib = |bytes: u64| bytes >> 20;
     match dir.free {
@@ -148,10 +159,25 @@ fn geo(machine: &Machine, findings: &mut Findings) {
     };
     let days = (machine.wall_ms / 1000 - build_s) / DAY_S;
     if days > GEO_OLD_DAYS {
-        let fix =
-            "get the present one from its publisher and put it in its place: it is taken without a reload";
-        findings.warning("geo", &*geo.path, format!("it is {days} days old"), fix);
+        let text = format!("it is {days} days old, and networks move: a new one appears monthly or oftener");
+        let fix = format!(
+            "get the present one from {}, and rename it to this path: it is taken without a reload",
+            publisher(&geo.path)
+        );
+        findings.warning("geo", &*geo.path, text, fix);
     } else {
         findings.ok("geo", &*geo.path, format!("{} days old", days.max(0)));
+    }
+}
+
+/// Where the file comes from, as its name tells.
+fn publisher(path: &str) -> &'static str {
+    let name = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    if name.starts_with("dbip") {
+        "DB-IP (https://db-ip.com/db/download/ip-to-country-lite, in MMDB form, unpacked)"
+    } else if name.starts_with("geolite2") || name.starts_with("geoip2") {
+        "MaxMind (https://www.maxmind.com, with an account; geoipupdate does it)"
+    } else {
+        "its publisher"
     }
 }

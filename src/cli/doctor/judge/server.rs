@@ -12,8 +12,10 @@ const SAFE_PAYLOAD: u16 = 1232;
 
 pub(super) fn judge(server: &Server, facts: &Facts, findings: &mut Findings) {
     let judged = Judged { server, target: target(server), facts };
+    judged.time(findings);
     for asked in &server.asked {
         match (asked.question.manner, asked.proto, &asked.got) {
+            (_, _, Err(Trouble::NotAsked)) => {}
             (Manner::Plain, Proto::Udp, Err(trouble)) if asked.question.rtype == Rtype::SOA => {
                 judged.udp_trouble(trouble, findings);
             }
@@ -31,11 +33,10 @@ pub(super) fn judge(server: &Server, facts: &Facts, findings: &mut Findings) {
 }
 
 /// How a server is called: by its address, and its names.
-fn target(server: &Server) -> String {
-    match server.names.as_slice() {
-        [] => format!("{} (this node)", server.addr),
-        names => format!("{} ({})", server.addr, names.join(", ")),
-    }
+pub(super) fn target(server: &Server) -> String {
+    let node = server.is_node.then_some("this node");
+    let known: Vec<&str> = node.into_iter().chain(server.names.iter().map(String::as_str)).collect();
+    format!("{} ({})", server.addr, known.join(", "))
 }
 
 struct Judged<'j> {
@@ -46,12 +47,24 @@ struct Judged<'j> {
 
 impl Judged<'_> {
     fn is_node(&self) -> bool {
-        self.server.names.is_empty()
+        self.server.is_node
     }
 
-    /// Whether nothing at all comes over that.
-    fn is_silent_over(&self, proto: Proto) -> bool {
-        self.server.asked.iter().filter(|asked| asked.proto == proto).all(|asked| asked.got.is_err())
+    /// What was not asked is nobody's fault.
+    fn time(&self, findings: &mut Findings) {
+        let left = self.server.asked.iter().filter(|asked| asked.got == Err(Trouble::NotAsked)).count();
+        if left > 0 {
+            let text = format!("{left} questions were not asked: the time that doctor takes was up");
+            findings.warning("time", &*self.target, text, "ask for one zone: --zone NAME");
+        }
+    }
+
+    /// Whether over that it has this trouble with everything.
+    fn has_over(&self, proto: Proto, trouble: &Trouble) -> bool {
+        let mut over = self.server.asked.iter().filter(|asked| asked.proto == proto);
+        // Only what speaks, but no DNS, is another thing than not to answer.
+        let broken = |trouble: &Trouble| *trouble == Trouble::Broken;
+        over.all(|asked| asked.got.as_ref().is_err_and(|other| broken(other) == broken(trouble)))
     }
 
     fn serves_over_udp(&self) -> bool {
@@ -61,9 +74,14 @@ impl Judged<'_> {
 
     fn udp_trouble(&self, trouble: &Trouble, findings: &mut Findings) {
         let port = self.server.addr.port();
-        let over = if self.is_silent_over(Proto::Tcp) { "UDP and TCP" } else { "UDP" };
+        let over = if self.has_over(Proto::Tcp, trouble) { "UDP and TCP" } else { "UDP" };
         let text = format!("over {over} it {}", trouble.text());
-        if self.is_node() {
+        if *trouble == Trouble::Broken {
+            let fix = format!(
+                "another program answers there: find it with `ss -lnup 'sport = :{port}'` on that machine"
+            );
+            findings.error("udp", &*self.target, text, fix);
+        } else if self.is_node() {
             let fix = "start it: `waypost serve`, or `systemctl start waypost`; when it runs, its log says \
                        whether it listens here";
             findings.error("udp", &*self.target, text, fix);
@@ -81,7 +99,7 @@ impl Judged<'_> {
 
     fn tcp_trouble(&self, trouble: &Trouble, findings: &mut Findings) {
         // What fails for both is told once.
-        if self.is_silent_over(Proto::Udp) {
+        if self.has_over(Proto::Udp, trouble) {
             return;
         }
         let port = self.server.addr.port();
@@ -137,15 +155,8 @@ impl Judged<'_> {
             return findings.error(check, &*self.target, text, fix);
         };
         match asked.expected.serial() {
-            Some(wanted) if wanted != serial => {
-                let text = format!("{zone} has serial {serial} there, and {wanted} in this node's zone file");
-                let fix = if self.is_node() {
-                    "the file has changed since it was read: `waypost reload`"
-                } else {
-                    "copy configuration and zones to the node that has the older ones, and `waypost reload` there"
-                };
-                findings.warning("serial", &*self.target, text, fix);
-            }
+            // Told of all servers together.
+            Some(wanted) if wanted != serial => {}
             _ => findings.ok(
                 check,
                 &*self.target,
@@ -254,7 +265,7 @@ impl Judged<'_> {
 }
 
 /// The zone's serial, in an answer with authority.
-fn served(reply: &Reply) -> Option<u32> {
+pub(super) fn served(reply: &Reply) -> Option<u32> {
     reply.serial().filter(|_| reply.rcode == NOERROR && reply.authoritative)
 }
 

@@ -4,7 +4,7 @@ use domain::base::iana::Rtype;
 
 use super::super::exchange::{Answer, Proto, Trouble};
 use super::super::facts::{
-    Asked, BADVERS, GeoFile, Machine, NOERROR, NXDOMAIN, OpenFiles, Parent, View, Zone,
+    Asked, BADVERS, GeoFile, Machine, NOERROR, NXDOMAIN, OpenFiles, Parent, Running, View, Zone,
 };
 use super::super::finding::Level;
 use super::super::message::{Data, Edns, Manner, Question, Record, Reply};
@@ -101,7 +101,13 @@ fn each_fault_of_a_delegation_has_its_finding_and_fix() {
         with_zone(zone)
     };
     one(&itself("192.0.2.1:53"), "delegation", Level::Error, "answers for the zone itself", "take the zone");
-    assert_eq!(troubles(&itself("192.0.2.53:53")), [], "one server for parent and child");
+    let mut child = itself("192.0.2.53:53");
+    one(&child, "delegation", Level::Warning, "delegation, glue and DS are not checked", "--parent");
+    let soa = Record { owner: "example.com".to_owned(), ..record(ZONE, Data::Serial(1)) };
+    if let Parent::Asked(views) = &mut child.zones[0].parent {
+        views[0].ds = Ok(Reply { authority: vec![soa], ..reply(NOERROR, true) });
+    }
+    assert_eq!(troubles(&child), [], "one server for parent and child");
     let above = Record { owner: "com".to_owned(), ..ns("a.gtld-servers.net") };
     let above = Reply { authority: vec![above], ..reply(NOERROR, false) };
     one(&ask(above), "delegation", Level::Error, "refers to com", "--parent");
@@ -206,6 +212,7 @@ fn server() -> Server {
     let subnet = edns(NOERROR, Some(vec![0, 1, 24, 20, 203, 0, 113]), 1232);
     Server {
         addr: "192.0.2.53:53".parse().unwrap(),
+        is_node: false,
         names: vec![NS1.to_owned()],
         asked: vec![
             asked(Proto::Udp, ZONE, Rtype::SOA, Manner::Plain, soa(7)),
@@ -276,7 +283,7 @@ fn a_server_that_is_silent_altogether_is_told_once_and_one_without_a_route_only_
 
     let mut facts = silent(Trouble::Refused);
     facts.node = std::mem::take(&mut facts.servers);
-    facts.node[0].names.clear();
+    facts.node[0].is_node = true;
     assert!(is_down(&facts));
     one(&facts, "udp", Level::Error, "refuses", "waypost serve");
 }
@@ -286,7 +293,7 @@ fn on_machine(change: impl FnOnce(&mut Machine)) -> Facts {
         wall_ms: 1_800_000_000_000,
         program_s: Some(1_790_000_000),
         synchronised: Some(true),
-        server_ahead_ms: Some(3),
+        running: Some(Running { ahead_ms: 3, ..Running::default() }),
         geo: Some(GeoFile { path: "country.mmdb".to_owned(), build_s: Some(1_799_000_000) }),
         files: Some(OpenFiles { soft: 20_000, hard: 20_000, pid: Some(7) }),
         files_needed: 4_160,
@@ -313,7 +320,7 @@ fn each_fault_of_the_machine_has_its_finding_and_fix() {
     let (error, warning) = (Level::Error, Level::Warning);
     let ntp = "set-ntp true";
     one(&on_machine(|m| m.program_s = Some(1_900_000_000)), "clock", error, "is behind", ntp);
-    one(&on_machine(|m| m.server_ahead_ms = Some(-90_000)), "clock", warning, "-90 s", ntp);
+    one(&on_machine(|m| m.running.as_mut().unwrap().ahead_ms = -90_000), "clock", warning, "-90 s", ntp);
     one(&on_machine(|m| m.synchronised = Some(false)), "clock", warning, "not synchronised", ntp);
     let few = OpenFiles { soft: 1024, hard: 1024, pid: None };
     one(&on_machine(|m| m.files = Some(few)), "open_files", warning, "1024", "LimitNOFILE=4160");
@@ -321,11 +328,23 @@ fn each_fault_of_the_machine_has_its_finding_and_fix() {
     one(&on_machine(|m| m.backlog_max = Some(128)), "kernel", warning, "128", "somaxconn=1024");
     one(&on_machine(|m| m.state_dir.mode = Some(0o755)), "state_dir", warning, "0755", "chmod 700");
     let key = |m: &mut Machine| m.state_dir.cookie_key_mode = Some(0o640);
-    one(&on_machine(key), "state_dir", error, "cookie.key", "chmod 600");
+    one(&on_machine(key), "state_dir", warning, "cookie.key", "chmod 600");
+    let fault = ("cookie.key:1:1: this is no hexadecimal digit".to_owned(), "write one".to_owned());
+    let both = on_machine(|m| {
+        m.state_dir.cookie_key_mode = Some(0o644);
+        m.state_dir.cookie_key_fault = Some(fault);
+    });
+    one(&both, "state_dir", warning, "may be read by others", "chmod 600");
+    one(&both, "state_dir", error, "no hexadecimal digit", "write one");
     one(&on_machine(|m| m.state_dir.free = Some(100 << 20)), "state_dir", warning, "100 MiB", "make room");
     one(&on_machine(|m| m.state_dir.free = Some(1 << 20)), "state_dir", error, "1 MiB", "make room");
     let old = |m: &mut Machine| m.geo = Some(GeoFile { path: String::new(), build_s: Some(1_780_000_000) });
     one(&on_machine(old), "geo", warning, "231 days", "publisher");
+    let shipped = |m: &mut Machine| {
+        let path = "geoip/dbip-country.mmdb".to_owned();
+        m.geo = Some(GeoFile { path, build_s: Some(1_780_000_000) });
+    };
+    one(&on_machine(shipped), "geo", warning, "231 days", "https://db-ip.com");
     one(&on_machine(|m| m.geo = Some(GeoFile::default())), "geo", warning, "future", "clock");
 }
 
@@ -336,4 +355,92 @@ fn ports_below_1024_are_told_only_while_nothing_answers() {
     assert_eq!(troubles(&facts).iter().filter(|found| found.0 == "port").count(), 0);
     facts.node[0].asked.iter_mut().for_each(|asked| asked.got = Err(Trouble::Refused));
     one(&facts, "port", Level::Warning, "below 1024", "CAP_NET_BIND_SERVICE");
+}
+
+#[test]
+fn what_answers_without_dns_is_told_as_another_program_and_not_as_a_firewall() {
+    let mut server = server();
+    server.asked.truncate(2);
+    server.asked[0].got = Err(Trouble::Broken);
+    server.asked[1].got = Err(Trouble::Silent);
+    let facts = Facts { servers: vec![server], ..Facts::default() };
+    one(&facts, "udp", Level::Error, "over UDP it answers with something that is no DNS", "ss -lnup");
+    one(&facts, "tcp", Level::Error, "does not answer in time", "firewall");
+}
+
+#[test]
+fn what_was_not_asked_in_time_is_a_warning_and_no_silence() {
+    let mut server = server();
+    server.asked.iter_mut().skip(3).for_each(|asked| asked.got = Err(Trouble::NotAsked));
+    let facts = Facts { servers: vec![server], ..Facts::default() };
+    assert_eq!(troubles(&facts).len(), 1);
+    one(&facts, "time", Level::Warning, "4 questions were not asked", "--zone NAME");
+    let late = with_zone(zone(Err(Trouble::NotAsked), Err(Trouble::NotAsked)));
+    one(&late, "delegation", Level::Warning, "was not asked", "--zone NAME");
+    let cut = with_zone(zone(Err(Trouble::CutShort), Err(Trouble::CutShort)));
+    one(&cut, "delegation", Level::Error, "cuts its answer short over TCP", "Name fewer");
+}
+
+#[test]
+fn thousands_of_name_servers_are_told_in_few_lines() {
+    let mut many = referral();
+    many.authority.extend((0..3_500).map(|number| ns(&format!("ns{number}.example.net"))));
+    let found = troubles(&with_zone(zone(Ok(many), nothing())));
+    assert!(found.len() <= 16, "{}", found.len());
+    assert!(found.iter().all(|found| found.2.len() + found.3.len() < 2_000), "{found:#?}");
+    assert!(found.iter().any(|found| found.2.contains("of which 13 are looked at")), "{found:#?}");
+}
+
+#[test]
+fn one_forgotten_reload_is_told_once_for_all_addresses_of_this_node_with_the_reload_as_its_fix() {
+    let behind = |addr: &str, is_node: bool, name: &str| {
+        let mut server = Server { is_node, names: vec![name.to_owned()], ..server() };
+        server.addr = addr.parse().unwrap();
+        server.asked.iter_mut().take(2).for_each(|asked| asked.got = Ok(soa(6)));
+        server
+    };
+    let node = vec![behind("192.0.2.53:53", true, NS1), behind("[2001:db8::53]:53", true, NS1)];
+    let mut facts = Facts { node, subnets_decide: true, ..Facts::default() };
+    assert_eq!(troubles(&facts).len(), 1);
+    one(&facts, "serial", Level::Warning, "serial 6 there, and 7", "since it was read: `waypost reload`");
+    let target = &judge(&facts).into_iter().find(|finding| finding.check == "serial").unwrap().target;
+    assert!(target.contains("192.0.2.53:53") && target.contains("[2001:db8::53]:53"), "{target}");
+
+    facts.servers.push(behind("198.51.100.53:53", false, NS2));
+    assert_eq!(troubles(&facts).len(), 2, "another node is another thing to do");
+    one(&facts, "serial", Level::Warning, "serial 6", "`waypost reload` there");
+}
+
+#[test]
+fn what_the_running_server_finds_odd_is_told_with_its_fix_and_another_servers_answer_is_noticed() {
+    let warning = Level::Warning;
+    let running = |change: fn(&mut Running)| on_machine(|m| change(m.running.as_mut().unwrap()));
+    let refused = running(|running| running.warnings.push(("reload".to_owned(), "line 3 is odd".to_owned())));
+    assert_eq!(troubles(&refused).len(), 1);
+    one(&refused, "server", warning, "reload: line 3 is odd", "waypost check");
+    let new = running(|running| running.warnings.push(("of_another_version".to_owned(), "x".to_owned())));
+    one(&new, "server", warning, "of_another_version: x", "waypost status");
+    one(&running(|running| running.node = "demo".to_owned()), "server", warning, "node `demo`", "--config");
+    one(&on_machine(|m| m.state_dir.mode = None), "state_dir", warning, "a server runs", "--config");
+    let alone = on_machine(|m| {
+        m.running = None;
+        m.state_dir.mode = None;
+    });
+    assert_eq!(troubles(&alone), [], "a server that starts makes it");
+}
+
+#[test]
+fn a_dnstap_collector_that_is_away_is_a_warning_told_once() {
+    let tap = |collector| {
+        on_machine(|m| {
+            m.dnstap = Some("tap.sock".to_owned());
+            let running = m.running.as_mut().unwrap();
+            running.collector = collector;
+            running.warnings.push(("dnstap".to_owned(), "no collector".to_owned()));
+        })
+    };
+    assert_eq!(troubles(&tap(Some(true))), []);
+    assert_eq!(troubles(&tap(Some(false))).len(), 1);
+    one(&tap(Some(false)), "dnstap", Level::Warning, "no collector is connected", "write to it");
+    one(&tap(None), "dnstap", Level::Warning, "has no collector configured", "waypost reload");
 }

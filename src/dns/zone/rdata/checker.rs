@@ -4,7 +4,7 @@ use domain::base::iana::Rtype;
 
 use super::super::name;
 use super::layout::Field;
-use super::{location, params, prefixes};
+use super::{decimal, location, params, prefixes};
 
 /// Whether the bytes are these fields, whole, with names that are not compressed.
 pub(super) fn holds(fields: &[Field], data: &[u8]) -> bool {
@@ -29,6 +29,11 @@ fn pass<'d>(field: Field, rest: &'d [u8], data: &[u8]) -> Option<&'d [u8]> {
         Field::Eui(len) => skip(len),
         Field::Name => skip(name::wire_len(rest)?),
         Field::Text | Field::Salt => skip(1 + usize::from(*rest.first()?)),
+        Field::Decimal(most) => {
+            let (&len, tail) = rest.split_first()?;
+            let (number, behind) = tail.split_at_checked(usize::from(len))?;
+            decimal::holds(number, most).then_some(behind)
+        }
         Field::NextHash => skip(1 + usize::from(*rest.first().filter(|&&len| len > 0)?)),
         Field::Tag => {
             let (&len, tail) = rest.split_first()?;

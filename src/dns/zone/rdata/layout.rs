@@ -26,6 +26,8 @@ pub(crate) enum Field {
     Ipv6,
     /// A text of up to 255 bytes behind its length.
     Text,
+    /// Such a text that is a decimal number, of this size at most whatever its sign (RFC 1712 3).
+    Decimal(Option<u8>),
     /// Such texts up to the end, at least one.
     Texts,
     /// A text of letters and digits behind its length, not empty (RFC 8659 4.1).
@@ -114,7 +116,8 @@ pub(crate) fn fields(rtype: Rtype) -> Option<&'static [Field]> {
         Rtype::TXT | Rtype::SPF | Rtype::AVC | Rtype::NINFO | Rtype::RESINFO | Rtype::WALLET => &[Texts],
         Rtype::HINFO => &[Text, Text],
         Rtype::X25 => &[Text],
-        Rtype::GPOS => &[Text, Text, Text],
+        // The words of RFC 1712 have the longitude first, its bounds and examples the latitude.
+        Rtype::GPOS => &[Decimal(Some(90)), Decimal(Some(180)), Decimal(None)],
         Rtype::LOC => &[Location],
         Rtype::APL => &[Prefixes],
         Rtype::URI => &[U16, U16, Target],
@@ -164,6 +167,9 @@ pub(super) const fn form(rtype: Rtype) -> &'static str {
         Rtype::SVCB | Rtype::HTTPS => "priority, target and parameters, as in `@ HTTPS 1 . alpn=h2`",
         Rtype::LOC => {
             "latitude, longitude, altitude and up to three sizes, as in `@ LOC 52 22 23 N 4 53 32 E -2m 1m 100m 10m`"
+        }
+        Rtype::GPOS => {
+            "latitude, longitude and altitude in decimal numbers, as in `@ GPOS -32.6882 116.8652 10.0`"
         }
         Rtype::URI => "priority, weight and a URI, as in `_http._tcp URI 10 1 \"https://www.example.com/\"`",
         Rtype::TLSA | Rtype::SMIMEA => {

@@ -59,7 +59,9 @@ fn angle(reader: &mut Reader<'_, '_>, max_degrees: i64, [plus, minus]: [&str; 2]
     }
     if !is_sign(reader) {
         let why = format!("seconds from 0 to 59.999, or {plus} or {minus}, are expected here");
-        let seconds = |raw: &str| fixed(raw, 3).filter(|value| (0..60_000).contains(value));
+        // A point is followed by decimals here, though not in metres: so NSD and dnspython have it.
+        let whole_form = |raw: &str| fixed(raw, 3).filter(|_| !raw.ends_with('.'));
+        let seconds = |raw: &str| whole_form(raw).filter(|value| (0..60_000).contains(value));
         total_ms += reader.parsed(seconds, &why)?;
     }
     let sign = reader.parsed(sign, &format!("{plus} or {minus} is expected here"))?;

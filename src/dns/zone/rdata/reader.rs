@@ -10,7 +10,7 @@ use super::super::name::Name;
 use super::super::text::{Fault, Spot, Token};
 use super::encodings::{base32hex, base64, hex};
 use super::layout::Codes;
-use super::{Field, location, params, prefixes, read_name};
+use super::{Field, decimal, location, params, prefixes, read_name};
 
 /// Longest text behind a length byte.
 const MAX_TEXT_LEN: usize = 255;
@@ -90,6 +90,11 @@ impl<'a, 't> Reader<'a, 't> {
                     self.text()?;
                 }
                 Ok(())
+            }
+            Field::Decimal(most) => {
+                let decimal = |raw: &str| Some(octets(raw)).filter(|text| decimal::holds(text, most));
+                let number = self.parsed(decimal, &decimal::form(most))?;
+                self.prefixed(&number)
             }
             Field::Tag => {
                 let tag = self.parsed(tag, "a tag of letters and digits is expected here")?;

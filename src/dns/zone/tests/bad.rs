@@ -116,6 +116,15 @@ const REFUSED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "HEAD\na AA 192.0.2.1\nb CNMAE www\nc txtt x\nd TEXT x\n",
+        &[
+            "zones/example.zone:3:3: `AA` is no record type (did you mean `A` or `AAAA`?)",
+            "zones/example.zone:4:3: `CNMAE` is no record type (did you mean `CNAME`?)",
+            "zones/example.zone:5:3: `txtt` is no record type (did you mean `TXT`?)",
+            "zones/example.zone:6:3: `TEXT` is no record type (did you mean `TXT`?)",
+        ],
+    ),
+    (
         "HEAD\nwww 1h30 A 192.0.2.1\n",
         &[
             "zones/example.zone:3:5: `1h30` is no time to live (it takes seconds, or numbers with the units w d h m s, as in `1h30m`; at most 2147483647 seconds)",
@@ -230,7 +239,9 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
     (
         "HEAD\nwww TXT \"open\nmail TXT x\n",
-        &["zones/example.zone:3:9: a quote that is not closed on its line"],
+        &[
+            "zones/example.zone:3:9: a quote that is not closed on its line (put a `\"` at the end of the text; one that belongs to it is written \\\")",
+        ],
     ),
     (
         "HEAD\nwww TXT ( x\nmail TXT x\n",
@@ -317,7 +328,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     (
         "HEAD\nwww TXT gr\u{fffd}n ; caf\u{fffd}\n",
         &[
-            "zones/example.zone:3:11: a byte that is not UTF-8 (save the file as UTF-8, or write the byte as \\DDD, in decimal)",
+            "zones/example.zone:3:11: a byte that is not UTF-8 (write it as \\DDD, its value in decimal, which serves the byte as it is (the é of Latin-1 is \\233), or have the whole file in UTF-8: `iconv -f latin1 -t utf-8`)",
         ],
     ),
     ("HEAD\nwww ANY x\n", &["zones/example.zone:3:5: ANY is a type for queries and messages, not for zones"]),

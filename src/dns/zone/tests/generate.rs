@@ -74,6 +74,25 @@ fn several_words_of_data_stand_in_one_pair_of_quotes_or_in_none() {
 }
 
 #[test]
+fn a_quoted_text_that_becomes_several_is_warned_of_with_the_form_that_stays_one() {
+    let text = |line: &str| file("zones/example.zone", &format!("{HEAD}{line}\n"));
+    let warned = |line: &str| Zones::build(&[text(line)], &[]).unwrap().1;
+    let warnings = warned("$GENERATE 1-3 p$ TXT \"hello $ world\"");
+    let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+    assert_eq!(
+        warning.to_string(),
+        "zones/example.zone:3:22: the quotes hold several texts here, one a word (one text has quotes of its own: \"\\\"hello $ world\\\"\")"
+    );
+    let one = "$GENERATE 1-3 p$ TXT \"\\\"hello $ world\\\"\"";
+    assert_eq!(made(one, "TXT", &["p2"]), ["hello 2 world"]);
+    for line in
+        [one, "$GENERATE 1-3 p$ TXT \"hello$\"", "$GENERATE 1-3 p$ TXT a $", "$GENERATE 1-3 p$ MX \"1 m$\""]
+    {
+        assert_eq!(warned(line), [], "{line}");
+    }
+}
+
+#[test]
 fn the_owner_and_ttl_of_what_follows_stay_as_they_were() {
     let zones = zone(&format!("{HEAD}a 60 TXT x\n$GENERATE 1-2 b$ A 192.0.2.$\n MX 0 .\n"));
     assert_eq!(look(&zones, "a.example", "MX"), "000000");

@@ -9,13 +9,17 @@ use super::*;
 struct Files<'f>(&'f [(&'f str, &'f str)]);
 
 impl Include for Files<'_> {
-    fn file(&self, from: &Path, written: &Path) -> Result<ZoneFile, IncludeRefusal> {
+    fn file(&self, from: &Path, written: &Path, most_bytes: usize) -> Result<ZoneFile, IncludeRefusal> {
         let path = from.parent().unwrap().join(written);
         let found = self.0.iter().find(|(known, _)| Path::new(known) == path);
-        found.map(|(path, text)| file(path, text)).ok_or_else(|| IncludeRefusal {
-            text: format!("there is no {}", path.display()),
-            hint: "look again".to_owned(),
-        })
+        match found {
+            Some((_, text)) if text.len() > most_bytes => Err(IncludeRefusal::TooLong),
+            Some((path, text)) => Ok(file(path, text)),
+            None => Err(IncludeRefusal::Unusable {
+                text: format!("there is no {}", path.display()),
+                hint: "look again".to_owned(),
+            }),
+        }
     }
 }
 
@@ -149,6 +153,19 @@ fn depth_and_number_are_bounded() {
     let told = borrowed(&doubled, "$INCLUDE 1.inc\n$INCLUDE 1.inc\nwww A bad\n").unwrap_err();
     assert_eq!(told.len(), 1, "nothing more is read: {told:?}");
     assert!(told[0].contains("the zone includes more than 4096 files"), "{told:?}");
+}
+
+#[test]
+fn text_is_bounded_also_that_of_files_that_are_refused() {
+    let too_much = "$INCLUDE and $GENERATE make more than 64 MiB of this zone (split it into several zones)";
+    let comment = format!("; {}\n", "x".repeat(MAX_EXPANDED_BYTES / 4 - 3));
+    let five = "$INCLUDE a.inc\n".repeat(5) + "www A bad\n";
+    let told = refused(&five, &[("zones/a.inc", &comment)]);
+    assert_eq!(told, [format!("zones/example.zone:7:10: {too_much}")], "nothing more is read");
+    let circle = format!("{comment}{}", "$INCLUDE a.inc\n".repeat(9));
+    let told = refused("$INCLUDE a.inc\n", &[("zones/a.inc", &circle)]);
+    assert!(told[0].contains("includes itself") && told[2].contains(too_much), "{told:?}");
+    assert_eq!(told.len(), 3, "{told:?}");
 }
 
 #[test]

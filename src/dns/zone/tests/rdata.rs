@@ -13,8 +13,9 @@ use super::*;
 const VECTORS: &str = include_str!("vectors.txt");
 
 fn encode(rtype: Rtype, text: &str) -> Result<Vec<u8>, Fault> {
-    let entry = Entries::new(text, 0).next().unwrap()?;
-    rdata::encode(rtype, &entry.tokens, &wire("example"), Spot::default())
+    let entry = Entries::new(text, 0).next().transpose()?;
+    let tokens = entry.map(|entry| entry.tokens).unwrap_or_default();
+    rdata::encode(rtype, &tokens, &wire("example"), Spot::default())
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -97,6 +98,8 @@ const MALFORMED: &[(&str, &str)] = &[
     ("NSEC3", "0100000000000000"),
     ("LOC", "01121612898981868dffffffff00000000"),
     ("LOC", "00a216138981868d8981868d00989680"),
+    ("GPOS", "0239310130 0130"),
+    ("GPOS", "0130 0130 00"),
     ("APL", "0001180400000000"),
     ("APL", "0001210101"),
     ("IPSECKEY", "0a0002"),
@@ -152,6 +155,7 @@ const BAD: &[(&str, &str, &str, usize)] = &[
     ("LOC", "1 2 60 N 0 E 0", "seconds from 0 to 59.999, or N or S, are expected here", 5),
     ("LOC", "1 2 3 4 N 0 E 0", "N or S is expected here", 7),
     ("LOC", "1 2 3 E 0 E 0", "N or S is expected here", 7),
+    ("LOC", "1 2 5. N 0 E 0", "seconds from 0 to 59.999, or N or S, are expected here", 5),
     ("LOC", "1 N 181 E 0", "degrees from 0 to 180 are expected here", 5),
     ("LOC", "1 N 1 E", "something is missing at its end", 7),
     ("LOC", "1 N 1 E 1.234m", "an altitude in metres is expected here, as in -24.5m", 9),
@@ -163,6 +167,14 @@ const BAD: &[(&str, &str, &str, usize)] = &[
     ("URI", "\\# 4 00010002", "its data is malformed", 0),
     ("URI", "1 2 \"x\" y", "it ends here, but the line goes on", 9),
     ("CAA", "0 is-sue x", "a tag of letters and digits is expected here", 3),
+    ("GPOS", "91 0 0", "degrees from -90 to 90 are expected here", 1),
+    ("GPOS", "0 -180.1 0", "degrees from -180 to 180 are expected here", 3),
+    ("GPOS", "0 0 1e3", "a decimal number is expected here", 5),
+    ("GPOS", "0 . 0", "degrees from -180 to 180 are expected here", 3),
+    ("GPOS", "1..2 0 0", "degrees from -90 to 90 are expected here", 1),
+    ("GPOS", "\"\" 0 0", "degrees from -90 to 90 are expected here", 1),
+    ("GPOS", "inf 0 0", "degrees from -90 to 90 are expected here", 1),
+    ("GPOS", "0 0", "something is missing at its end", 3),
     ("APL", "3:1.2.3.4/8", "a prefix is expected here, as in 1:192.0.2.0/24 or !2:2001:db8::/32", 1),
     ("APL", "1:1.2.3.4/33", "a prefix is expected here, as in 1:192.0.2.0/24 or !2:2001:db8::/32", 1),
     ("EUI48", "00-00-5e-00-53", "pairs of hexadecimal digits with hyphens are expected here", 1),
@@ -223,6 +235,22 @@ const BAD: &[(&str, &str, &str, usize)] = &[
         5,
     ),
 ];
+
+#[test]
+fn rfc3123_4_a_list_of_prefixes_may_be_empty_in_either_form() {
+    for text in ["", "\\# 0"] {
+        let zone = zone(&format!("{HEAD}none 300 APL {text}\n"));
+        let Found::Node { node, .. } = zone.find(&wire("none.example")) else { panic!() };
+        assert_eq!(node.rrset(42).unwrap().records.bytes[2..], [0, 42, 0, 1, 0, 0, 1, 44, 0, 0]);
+    }
+}
+
+#[test]
+fn rfc1712_3_degrees_are_decimal_numbers_within_bounds() {
+    for text in ["-90 180 0", "+90.000 -180 -1000000.5", "5. .5 99999999999999999999"] {
+        assert!(encode(Rtype::GPOS, text).is_ok(), "{text}");
+    }
+}
 
 #[test]
 fn every_bad_text_form_is_refused_with_cause_and_column() {

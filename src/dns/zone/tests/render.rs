@@ -61,6 +61,12 @@ fn field_data(field: Field, before: &mut [u8], draws: &mut Draws<'_>) -> Vec<u8>
             let len = draws.below(20);
             draws.prefixed(len)
         }
+        Field::Decimal(most) => {
+            let whole = draws.below(most.map_or(100_000, usize::from));
+            let sign = ["", "-", "+"][draws.below(3)];
+            let number = format!("{sign}{whole}{}", ["", ".", ".25"][draws.below(3)]);
+            [vec![number.len() as u8], number.into_bytes()].concat()
+        }
         Field::Texts => (0..=draws.below(3)).flat_map(|_| field_data(Field::Text, before, draws)).collect(),
         Field::Tag => {
             let len = 1 + draws.below(6);
@@ -100,7 +106,7 @@ fn field_data(field: Field, before: &mut [u8], draws: &mut Draws<'_>) -> Vec<u8>
         }
         Field::Params => params(draws),
         Field::Location => location(draws),
-        Field::Prefixes => (0..=draws.below(3))
+        Field::Prefixes => (0..draws.below(4))
             .flat_map(|_| {
                 let (family, len) = [(1, 4), (2, 16)][draws.below(2)];
                 let address: Vec<u8> = draws.bytes(draws_len(len)).into_iter().map(|byte| byte | 1).collect();
@@ -232,7 +238,7 @@ fn field_text(field: Field, rest: &mut &[u8], data: &[u8]) -> String {
             let written = Written(take(rest, len)).to_string();
             if written == "." { written } else { format!("{written}.") }
         }
-        Field::Text => quoted(prefixed(rest)),
+        Field::Text | Field::Decimal(_) => quoted(prefixed(rest)),
         Field::Texts => {
             let mut texts = String::new();
             while !rest.is_empty() {

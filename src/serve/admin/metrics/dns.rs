@@ -96,7 +96,7 @@ pub(super) fn write(text: &mut Text, counts: &dyn DnsCounts, slots: &Slots) {
     let mut cookies = text.family(
         "waypost_dns_cookies_total",
         Kind::Counter,
-        "Queries with a cookie that has a cookie's length, by what it says about the client.",
+        "Queries with a well-formed DNS cookie, by whether its server half is missing, valid or invalid.",
     );
     put_all(&mut cookies, ["result"], &numbers.cookies);
     text.family("waypost_dns_tcp_connections", Kind::Gauge, "Open TCP connections.")

@@ -1,12 +1,12 @@
-//! How much memory one packet may take: stack alone, the heap is not touched (`tests/alloc.rs`).
+//! How much memory one packet may take: some stack, and nothing of the heap.
 
 use std::hint::black_box;
 
 use waypost::dns::Transport;
 
+use crate::counting::watch;
 use crate::hostile;
-use crate::packet;
-use crate::world::Asker;
+use crate::packet::{World, legal::Setup};
 
 /// Stack that an answer may take, in bytes: so much, and so much more for each byte of the query.
 const STACK: usize = 16 * 1024;
@@ -46,13 +46,12 @@ fn unpainted() -> usize {
 #[test]
 fn no_packet_takes_more_stack_than_16_kib_and_8_bytes_for_each_of_its_own() {
     let packets = hostile::packets();
-    let mut asker = Asker::of(hostile::view());
+    let mut world = World::of(hostile::view(), Setup::ORDINARY);
     let mut most = 0;
     for bytes in &packets {
         for transport in [Transport::Udp, Transport::Tcp] {
-            let (view, worker, out) = asker.parts();
             let used = stack_used(&mut || {
-                black_box(packet::ask(view, worker, bytes, transport, out));
+                black_box(world.answer(bytes, transport));
             });
             assert!(used <= STACK + STACK_PER_BYTE * bytes.len(), "{used} bytes for {bytes:02x?}");
             most = most.max(used);
@@ -70,4 +69,19 @@ fn the_measured_stack_is_what_a_function_takes() {
     }
     let used = stack_used(&mut || takes_20_kib());
     assert!((20 * 1024 - 64..22 * 1024).contains(&used), "{used}");
+}
+
+#[test]
+fn no_packet_touches_the_heap_however_the_operator_set_it() {
+    let packets = hostile::packets();
+    for setup in Setup::ALL {
+        let mut world = World::of(hostile::view(), setup);
+        for bytes in &packets {
+            let noted = watch(|| {
+                black_box(world.answers(bytes));
+            });
+            assert_eq!(noted, 0, "{setup:?}: {bytes:02x?}");
+        }
+    }
+    assert!(watch(|| drop(black_box(vec![1]))) >= 2, "the counting counts");
 }
