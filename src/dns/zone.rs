@@ -123,7 +123,7 @@ impl Zones {
     }
 
     /// What stands at a name: wire form, lower case, uncompressed. One hash lookup when the name exists; else one
-    /// or two more as a rule, and at most eight.
+    /// or two more as a rule, and at most fourteen.
     ///
     /// A zone inside another one answers for its own names, whether the outer one delegates to it or not. For DS at
     /// the inner apex see [`Self::above`].

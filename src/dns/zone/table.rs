@@ -1,7 +1,7 @@
 //! Every name of every zone in one open-addressing table.
 //!
 //! A name that exists costs one hash and, nearly always, one comparison. A name that does not costs one more lookup when
-//! the name right above it exists, and at most eight, however deep question and zones are: the table holds everything
+//! the name right above it exists, and at most fourteen, however deep question and zones are: the table holds everything
 //! above its names, so that a name exists in it whenever one below does, and halving finds where that ends.
 
 use std::collections::BTreeMap;
@@ -109,29 +109,17 @@ impl Table {
 
     /// The closest encloser (RFC 4592 3.3.1): the nearest name above this one that exists.
     pub(super) fn encloser(&self, name: &[u8]) -> Option<(&[u8], Entry)> {
+        // Where the labels begin. Written out: there may be 127, and each step of a chain of aliases comes through here.
         let mut starts = [0; MAX_LABELS + 1];
-        let mut labels: usize = 0;
-        for (start, above) in starts.iter_mut().skip(1).zip(name::ancestors(name).skip(1)) {
-            *start = name.len() - above.len();
+        let (mut labels, mut at): (usize, usize) = (0, 0);
+        for start in &mut starts {
+            *start = at as u8; // a name has 255 bytes
+            let Some(&len @ 1..) = name.get(at) else { break };
             labels += 1;
+            at += 1 + usize::from(len);
         }
-        let (shallowest, deepest) = self.labels;
-        // By labels taken off: the fewest with which the rest is stored. What is stored stays so with more taken off.
-        let mut fewest = labels.saturating_sub(deepest).max(1);
-        let mut most = labels.checked_sub(shallowest)?;
-        let mut found = None;
-        let mut taken = fewest; // first the likeliest
-        while fewest <= most {
-            match self.position(name.get(*starts.get(taken)?..)?) {
-                Some(position) => {
-                    found = Some(position);
-                    most = taken - 1;
-                }
-                None => fewest = taken + 1,
-            }
-            taken = usize::midpoint(fewest, most);
-        }
-        let mut stored = self.stored(found?)?;
+        let found = self.deepest_stored(name, &starts, labels)?;
+        let mut stored = self.stored(found)?;
         if let Stands::Between(encloser) = stored.stands {
             stored = self.stored(encloser)?;
         }
@@ -139,6 +127,37 @@ impl Table {
             Stands::For(entry) => Some((self.name(stored), entry)),
             Stands::Between(_) => None,
         }
+    }
+
+    /// The position of the deepest stored name above this one, whose labels begin at `starts`. What is stored stays so
+    /// with more labels taken off: so the likeliest is tried, the name right above, and then there are steps down from
+    /// the root's side, ever wider and halved where they went too far. Names there are short, and most that do not exist
+    /// end not far below the apex.
+    fn deepest_stored(&self, name: &[u8], starts: &[u8], labels: usize) -> Option<u32> {
+        let (shallowest, deepest) = self.labels;
+        let position = |taken: usize| self.position(name.get(usize::from(*starts.get(taken)?)..)?);
+        let mut missing = labels.saturating_sub(deepest).max(1);
+        let mut present = (labels + 1).checked_sub(shallowest)?;
+        if missing >= present {
+            return None;
+        }
+        let mut found = position(missing);
+        if found.is_some() {
+            return found;
+        }
+        let mut step = 1;
+        while present - missing > 1 {
+            let taken = present - step.min((present - missing) / 2);
+            match position(taken) {
+                Some(position) => {
+                    found = Some(position);
+                    present = taken;
+                    step *= 2;
+                }
+                None => missing = taken,
+            }
+        }
+        found
     }
 
     /// The position of a stored name, from 1.
