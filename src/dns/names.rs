@@ -19,9 +19,6 @@ const LONGEST_CHAIN: usize =
     HEADER_LEN + MAX_NAME_LEN + 4 + MAX_ALIASES * 2 * (RECORD_HEAD_LEN + MAX_NAME_LEN);
 const _: () = assert!(LONGEST_CHAIN <= MAX_END);
 
-/// Bytes at a name's end that are compared before the rest.
-const END_LEN: usize = 32;
-
 /// Where one name stands.
 #[derive(Clone, Copy, Debug, Default)]
 struct Standing {
@@ -30,6 +27,8 @@ struct Standing {
     len: u16,
     /// How many bytes at its end are those of the name before it, in some letter case: a pointer may stand for them.
     shared: u16,
+    /// Its [`mark`].
+    mark: u64,
 }
 
 /// The names, the newest last; at least one.
@@ -43,7 +42,7 @@ impl Names {
     /// The question's name alone.
     pub(super) fn new(qname: &[u8]) -> Self {
         let mut names = [Standing::default(); MAX_ALIASES + 1];
-        names[0] = Standing { at: HEADER_LEN as u16, len: qname.len() as u16, shared: 0 }; // at most 255
+        names[0] = Standing { at: HEADER_LEN as u16, len: qname.len() as u16, shared: 0, mark: mark(qname) }; // at most 255
         Self { names, count: 1 }
     }
 
@@ -55,12 +54,14 @@ impl Names {
     /// Adds a name that stands at `at`, its last `shared` bytes with the name before it. `false`: it is there already,
     /// or one too many, or too far behind.
     pub(super) fn push(&mut self, message: &[u8], name: &[u8], at: usize, shared: usize) -> bool {
-        let is_loop = (1..=self.count).any(|count| self.is_name(message, count, name));
+        let mark = mark(name);
+        let mut alike = (1..=self.count).filter(|&count| self.is_marked(count, mark, name.len()));
+        let is_loop = alike.any(|count| self.is_name(message, count, name));
         if is_loop || at + name.len() > MAX_END {
             return false;
         }
         let Some(free) = self.names.get_mut(self.count) else { return false };
-        *free = Standing { at: at as u16, len: name.len() as u16, shared: shared as u16 }; // at most MAX_END
+        *free = Standing { at: at as u16, len: name.len() as u16, shared: shared as u16, mark }; // at most MAX_END
         self.count += 1;
         true
     }
@@ -76,19 +77,20 @@ impl Names {
         holder.map_or(HEADER_LEN, |name| usize::from(name.at + name.len).saturating_sub(len))
     }
 
-    /// Whether the name with this number, from 1, is `name` (lower case). What an alias adds to a name stands in front,
-    /// and a DNAME changes the end: so each part is compared from its end.
+    /// Whether the name with this number, from 1, may be one with that mark and length.
+    fn is_marked(&self, number: usize, mark: u64, len: usize) -> bool {
+        self.first(number).last().is_some_and(|name| name.mark == mark && usize::from(name.len) == len)
+    }
+
+    /// Whether the name with this number, from 1, is `name` (lower case), which is as long.
     fn is_name(&self, message: &[u8], number: usize, name: &[u8]) -> bool {
         let names = self.first(number);
-        if names.last().is_none_or(|last| usize::from(last.len) != name.len()) {
-            return false;
-        }
         let mut rest = name;
         for standing in names.iter().rev() {
             let Some(own_len) = rest.len().checked_sub(standing.shared.into()) else { continue };
             let (own, shared) = rest.split_at_checked(own_len).unwrap_or((rest, &[]));
             let at = usize::from(standing.at + standing.len).saturating_sub(rest.len());
-            if !message.get(at..at + own_len).is_some_and(|there| is_same(there, own)) {
+            if !message.get(at..at + own_len).is_some_and(|there| there.eq_ignore_ascii_case(own)) {
                 return false;
             }
             rest = shared;
@@ -101,12 +103,10 @@ impl Names {
     }
 }
 
-/// Whether two parts of names of one length are the same in some letter case: their ends first, which a DNAME changes.
-fn is_same(one: &[u8], other: &[u8]) -> bool {
-    let front = one.len().saturating_sub(END_LEN);
-    let (Some((a, a_end)), Some((b, b_end))) = (one.split_at_checked(front), other.split_at_checked(front))
-    else {
-        return false;
-    };
-    a_end.eq_ignore_ascii_case(b_end) && a.eq_ignore_ascii_case(b)
+/// Tells a name (lower case) from nearly all others: every step of a chain is compared with all before it, and names of
+/// 255 bytes that a chain of DNAMEs leads to differ in a few bytes somewhere.
+fn mark(name: &[u8]) -> u64 {
+    let (chunks, rest) = name.as_chunks::<8>();
+    let tail = rest.iter().fold(0, |tail, byte| tail << 8 | u64::from(*byte));
+    chunks.iter().fold(tail, |mark, chunk| mark.rotate_left(7) ^ u64::from_le_bytes(*chunk))
 }
