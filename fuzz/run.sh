@@ -90,8 +90,8 @@ minimise() {
     mkdir "work/$target.small"
     "$programs/$target" -set_cover_merge=1 -use_counters=0 -max_len=4096 "work/$target.small" "corpus/$target" \
         "work/$target"
-    # Whatever is left beyond what tests/sweeps allows: the smallest are kept.
-    ls -Sr "work/$target.small" | tail -n "+$((MAX_FILES + 1))" | while read -r file; do
+    # Of more than tests/sweeps allows the largest are kept: whole files that reach much by themselves.
+    ls -S "work/$target.small" | tail -n "+$((MAX_FILES + 1))" | while read -r file; do
         rm "work/$target.small/$file"
     done
     rm -rf "corpus/$target"
